@@ -1,0 +1,1 @@
+"""One question per file; each has `NAME`, `TITLE` and `ask(scratch)`."""

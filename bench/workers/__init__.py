@@ -1,0 +1,1 @@
+"""One subject of measurement per file, each a process of its own."""

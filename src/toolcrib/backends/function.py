@@ -1,0 +1,118 @@
+"""A Python function as a tool: the signature is the schema, the docstring the description."""
+
+import functools
+import hashlib
+import inspect
+import marshal
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from dataclasses import dataclass
+from typing import Any, get_type_hints, overload
+
+from ..core.context import Context
+from ..core.jsontext import JSON, canonical
+from ..core.limits import Limits, duration
+from ..core.schema import Schema
+from ..core.tool import NO_CAPABILITIES, Capabilities, Claim, Hooks, Tool
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionBackend:
+    """Runs in this process, unconfined: the function is the host program's own."""
+
+    function: Callable[..., Any]
+    context_name: str | None
+    """The parameter that takes the context, if there is one."""
+    is_async: bool
+    pin: str
+    starts_process: bool = False
+
+    async def run(self, args: Mapping[str, JSON], ctx: Context) -> Any:
+        if self.context_name is not None:
+            args = {self.context_name: ctx, **args}
+        answer = self.function(**args)
+        return await answer if self.is_async else answer
+
+    def digest(self) -> str:
+        return self.pin
+
+
+@overload
+def tool(function: Callable[..., Any], /) -> Tool: ...
+
+
+@overload
+def tool(
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    version: str = "0.0.0",
+    capabilities: Capabilities = NO_CAPABILITIES,
+    needs_approval: Claim | None = None,
+    timeout: float | str | None = None,
+    input_schema: dict[str, JSON] | None = None,
+    validate: Callable[[Mapping[str, JSON]], list[str]] | None = None,
+    dry_run: Callable[[Mapping[str, JSON], Context], Coroutine[Any, Any, JSON]] | None = None,
+    initialize: Callable[[Context], Awaitable[None]] | None = None,
+    shutdown: Callable[[], Awaitable[None]] | None = None,
+) -> Callable[[Callable[..., Any]], Tool]: ...
+
+
+def tool(function: Callable[..., Any] | None = None, /, **about: Any) -> Any:
+    """Make a function a tool: `@tool`, or `@tool(name=…, capabilities=…, …)`."""
+    return functools.partial(_made, **about) if function is None else _made(function)
+
+
+def _made(
+    function: Callable[..., Any],
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    version: str = "0.0.0",
+    capabilities: Capabilities = NO_CAPABILITIES,
+    needs_approval: Claim | None = None,
+    timeout: float | str | None = None,
+    input_schema: dict[str, JSON] | None = None,
+    validate: Callable[[Mapping[str, JSON]], list[str]] | None = None,
+    dry_run: Callable[[Mapping[str, JSON], Context], Coroutine[Any, Any, JSON]] | None = None,
+    initialize: Callable[[Context], Awaitable[None]] | None = None,
+    shutdown: Callable[[], Awaitable[None]] | None = None,
+) -> Tool:
+    own_name = name or function.__name__
+    hints = get_type_hints(function, include_extras=True)
+    context_name = next((each for each, hint in hints.items() if hint is Context and each != "return"), None)
+    schema = input_schema or _schema(function, hints, without=context_name)
+    code = inspect.unwrap(function).__code__
+    pin = hashlib.sha256(canonical([own_name, schema]) + marshal.dumps(code)).hexdigest()
+    return Tool(
+        name=own_name,
+        description=description or inspect.getdoc(function) or f"Custom tool: {own_name}",
+        schema=Schema(schema),
+        backend=FunctionBackend(function, context_name, inspect.iscoroutinefunction(function), "sha256:" + pin),
+        source="function",
+        origin=f"{code.co_filename}:{code.co_firstlineno}",
+        version=version,
+        digest="sha256:" + pin,
+        capabilities=capabilities,
+        limits=Limits() if timeout is None else Limits(seconds=duration(timeout)),
+        hooks=Hooks(validate, dry_run, initialize, shutdown),
+        needs_approval=needs_approval,
+    )
+
+
+def _schema(function: Callable[..., Any], hints: Mapping[str, Any], *, without: str | None) -> dict[str, JSON]:
+    from pydantic import ConfigDict, create_model  # late: only where a signature becomes a schema
+
+    fields: dict[str, Any] = {}
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.name == without:
+            continue
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
+            raise TypeError(f"{function.__name__}: a tool's parameters have names; {parameter} cannot be passed by one")
+        default = ... if parameter.default is parameter.empty else parameter.default
+        fields[parameter.name] = (hints.get(parameter.name, Any), default)
+    model = create_model(
+        function.__name__, __config__=ConfigDict(extra="forbid", arbitrary_types_allowed=False), **fields
+    )
+    schema: dict[str, JSON] = model.model_json_schema()
+    schema.pop("title", None)
+    return schema

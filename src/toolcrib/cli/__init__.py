@@ -1,0 +1,65 @@
+"""The command line: `toolcrib VERB`. One file per verb, imported when the verb is typed and not before."""
+
+import sys
+
+VERBS = {
+    "list": "the tools on offer, and what is not and why",
+    "show": "everything about one tool",
+    "call": "call a tool through the gate",
+    "check": "find every fault of a tool, with path and fix",
+    "new": "write a new tool that works",
+    "trust": "trust a project's tools",
+    "untrust": "take that back",
+    "serve": "offer the tools to an agent (mcp)",
+    "artifact": "read output that was too long to show",
+    "audit": "read or verify the record of every call",
+    "stats": "count what was called, and how it went",
+    "doctor": "say what works here and what does not",
+    "clean": "remove old artifacts and caches",
+    "completion": "print the completion script for bash, zsh or fish",
+}
+"""What can be typed, in the order in which help shows it. Each is a module of this package."""
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command and return its exit status."""
+    words = sys.argv[1:] if argv is None else argv
+    try:
+        return _run(words)
+    except BrokenPipeError:  # whoever read us has seen enough
+        sys.stderr.close()
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _run(words: list[str]) -> int:
+    if not words or words[0] in ("-h", "--help", "help"):
+        print(_usage())
+        return 0
+    if words[0] in ("-V", "--version"):
+        from .. import __version__
+
+        print(f"toolcrib {__version__}")
+        return 0
+    verb = words[0]
+    if verb not in VERBS:
+        print(f"toolcrib: there is no verb {ascii(verb)}; known are {', '.join(VERBS)}", file=sys.stderr)
+        return 2
+    return int(_module(verb).main(words[1:]))
+
+
+def _module(verb: str):  # type: ignore[no-untyped-def]  # a verb's module, which has `main(argv) -> int`
+    return __import__(f"{__name__}.{verb}", fromlist=["main"])
+
+
+def _usage() -> str:
+    verbs = "\n".join(f"  {name:<11} {what}" for name, what in VERBS.items())
+    return f"""usage: toolcrib VERB [options]        (crib is the same)
+
+{verbs}
+
+Every verb answers to --help, with an example. Those that report take --json.
+
+  toolcrib list
+  toolcrib call hello --name Bob"""

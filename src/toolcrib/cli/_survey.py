@@ -1,0 +1,80 @@
+"""Looking at every tool for real, and keeping the answer for the next `list`."""
+
+import asyncio
+import marshal
+import os
+import sys
+from typing import Any
+
+from ..core.errors import ConfigError
+from ..core.jsontext import dump_ascii
+from ..core.tool import Tool
+from ..policy.trust import PROJECT_DIR
+from ..runtime.build import build
+from ..runtime.compat import foreign_directories, hints
+from ..runtime.runtime import Crib
+from .list import SNAPSHOT_VERSION, snapshot_path, stamp, surroundings
+
+
+def survey() -> dict[str, Any] | None:
+    """The answer of `list`, from the files themselves. None, with a word on stderr, when the configuration is wrong."""
+    try:
+        crib = build(workspace=os.getcwd(), asker="list")
+    except ConfigError as exc:
+        print(f"CONFIG_INVALID {exc}", file=sys.stderr)
+        return None
+    stamps = [(path, stamp(path)) for path in _depends_on(crib)]  # before reading, so that a change is never missed
+    asyncio.run(_load(crib))
+    kept = {
+        "version": SNAPSHOT_VERSION,
+        "surroundings": surroundings(),
+        "stamps": stamps,
+        "rows": [(tool.name, crib.verdict(tool).decision.wire, tool.description) for tool in crib.tools()],
+        "problems": [(problem.origin, problem.code, problem.message) for problem in crib.problems()],
+        "hints": hints(crib.workspace, os.environ, crib.config.compat),
+        "tools_dir": crib.home.file("tools"),
+        "json": dump_ascii(
+            {
+                "tools": [about(crib, tool) for tool in crib.tools()],
+                "problems": [problem.to_dict() for problem in crib.problems()],
+            }
+        ).decode(),
+    }
+    try:
+        crib.home.replace(marshal.dumps(kept), "cache", os.path.basename(snapshot_path()))
+    except OSError:  # a full or read-only home: slower next time, but right
+        pass
+    return kept
+
+
+async def _load(crib: Crib) -> None:
+    try:
+        await crib.start()
+    finally:
+        await crib.close()
+
+
+def about(crib: Crib, tool: Tool) -> dict[str, Any]:
+    """What `list --json` and `show --json` say of a tool."""
+    return {
+        "name": tool.name,
+        "description": tool.description,
+        "input_schema": tool.input_schema,
+        "source": tool.source,
+        "origin": tool.origin,
+        "version": tool.version,
+        "approval": crib.verdict(tool).decision.wire,
+        "digest": tool.digest,
+    }
+
+
+def _depends_on(crib: Crib) -> list[str]:
+    """Every path whose change could change the answer; one that is not there yet counts as well."""
+    project = os.path.join(crib.workspace, PROJECT_DIR)
+    paths = [crib.home.file("config.yaml"), crib.home.file("trust.json"), project, os.path.join(project, "config.yaml")]
+    foreign = [each.path for each in foreign_directories(crib.workspace, os.environ, existing=False)]
+    for directory in (*crib.tool_directories(), *foreign):
+        paths.append(directory)
+        if os.path.isdir(directory):
+            paths += [entry.path for entry in os.scandir(directory)]
+    return list(dict.fromkeys(paths))

@@ -1,0 +1,217 @@
+"""`toolcrib call`: one tool, once, through the gate."""
+
+import asyncio
+import json
+import re
+import sys
+from typing import Any
+
+from ..core.call import Result
+from ..core.errors import REFUSALS, ConfigError, InvalidJson, Refused
+from ..core.jsontext import JSON, dump_ascii, parse
+from ..core.limits import INPUT_BYTES, duration
+from ..core.policy import Approver, Question
+from ..policy.approvers import Remembering, SaysYes
+from ..runtime.build import build
+from ..runtime.runtime import Crib
+from ..store.home import Home
+from ..store.state import State
+from ._approver import SCOPE, TerminalApprover
+from ._flags import Own, UsageError, flag_lines, split
+from ._text import visible
+
+HELP = """usage: toolcrib call NAME [--input JSON|-] [--FLAG VALUE ...]
+                     [--yes] [--timeout S] [--dry-run] [--session ID] [--json]
+
+Call a tool. Its arguments are flags made from its schema, or one JSON object.
+
+  --input JSON   the arguments; - reads them from stdin
+  --yes          answer yes, once, where a person would be asked
+  --timeout S    seconds (or 1500ms, 2m) instead of the tool's own limit
+  --dry-run      check everything and say what would run
+  --session ID   record the call under this session
+  --json         print the whole result
+
+  toolcrib call hello --name Bob --age 25
+  echo '{"name": "Bob"}' | toolcrib call hello --input - --yes"""
+
+OWN = Own("--yes", "--dry-run", "--json", "--help", valued=("--input", "--timeout", "--session"))
+SESSION = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
+EXITS = {"TOOL_NOT_FOUND": 4, "TIMEOUT": 124, "VALIDATION_ERROR": 2, "INPUT_TOO_LARGE": 2, "CONFIG_INVALID": 2}
+
+
+def main(argv: list[str]) -> int:
+    try:
+        return _main(argv)
+    except (UsageError, InvalidJson) as exc:
+        print(f"toolcrib call: {visible(str(exc))}", file=sys.stderr)
+        return 2
+    except ConfigError as exc:
+        print(f"CONFIG_INVALID {exc}", file=sys.stderr)
+        return 2
+
+
+def _main(argv: list[str]) -> int:
+    before, _, words = split(argv, OWN, None)
+    if not words:
+        if "--help" in before:
+            print(HELP)
+            return 0
+        raise UsageError("which tool? See: toolcrib list")
+    home = Home()
+    asked = Asked(home)
+    crib = build(home=home.path, approver=asked, asker="terminal")
+    return asyncio.run(_call(crib, asked, before, words))
+
+
+async def _call(crib: Crib, asked: "Asked", before: dict[str, Any], words: list[str]) -> int:
+    try:
+        await crib.start()
+        name = crib.full_name(words[0])
+        tool = crib.find(name)
+        if tool is None:  # without a schema nothing more can be read; the gate says what is wrong, and records it
+            return _report(await crib.call(name, {}), as_json="--json" in words)
+        ours, flags, bare = split(words[1:], OWN, tool.input_schema)
+        ours = {**before, **ours}
+        if "--help" in ours:
+            print("\n".join([HELP, "", f"{name}:", *flag_lines(tool.input_schema)]))
+            return 0
+        if bare:
+            raise UsageError(f"{bare[0]!r} belongs to no flag")
+        if "--session" in ours:
+            crib.session = _session(ours["--session"])
+        asked.settle(yes="--yes" in ours, sandbox=crib.config.sandbox)
+        args = _arguments(ours, flags)
+        timeout = _duration(ours["--timeout"]) if "--timeout" in ours else None
+        async with _Ticker(name, asked):
+            result = await crib.call(name, args, timeout=timeout, dry_run="--dry-run" in ours, progress=_progress)
+        return _report(result, as_json="--json" in ours)
+    finally:
+        await crib.close()
+
+
+def _session(text: str) -> str:
+    if not SESSION.fullmatch(text):
+        raise UsageError("--session: use 1 to 128 of A-Z a-z 0-9 _ . : -")
+    return text
+
+
+def _arguments(ours: dict[str, Any], flags: dict[str, JSON]) -> Any:
+    if "--input" not in ours:
+        return flags
+    if flags:
+        raise UsageError("give the arguments either as --input or as flags, not both")
+    raw = sys.stdin.buffer.read(INPUT_BYTES + 1) if ours["--input"] == "-" else ours["--input"]
+    return parse(raw)
+
+
+def _duration(text: str) -> float:
+    try:
+        return duration(text)
+    except ValueError as exc:
+        raise UsageError(f"--timeout: {exc}") from None
+
+
+class Asked:
+    """Whoever is to be asked, known once the command line has been read."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self._approver: Approver | None = None
+        self.waiting = False
+        """A person is being asked; the screen is theirs."""
+
+    def settle(self, *, yes: bool, sandbox: str) -> None:
+        if yes:
+            self._approver = SaysYes("flag")
+        elif sys.stdin.isatty() and sys.stderr.isatty():
+            self._approver = Remembering(TerminalApprover(self._home, sandbox=sandbox), State(self._home), scope=SCOPE)
+
+    async def approve(self, question: Question) -> Any:
+        if self._approver is None:
+            name, config = question.tool.name, self._home.file("config.yaml")
+            raise Refused(
+                f"{name} needs approval ({question.reason}), and there is no terminal to ask at; add --yes for this "
+                f"call, or write `approval: {{tools: {{{name}: preApproved}}}}` into {config}",
+                code="APPROVAL_REQUIRED",
+            )
+        self.waiting = True
+        try:
+            return await self._approver.approve(question)
+        finally:
+            self.waiting = False
+
+
+def _report(result: Result, *, as_json: bool) -> int:
+    if as_json:
+        sys.stdout.write(dump_ascii(result.to_dict()).decode() + "\n")
+    elif result.error is None:
+        _show(result)
+    else:
+        error = result.error
+        print(f"{error.code} {visible(error.message, keep=chr(10))}", file=sys.stderr)
+        for fault in error.details if error.code == "VALIDATION_ERROR" and isinstance(error.details, list) else ():
+            print(f"  {visible(fault if isinstance(fault, str) else fault['message'])}", file=sys.stderr)
+        if error.code == "TOOL_NOT_FOUND" and error.details["nearest"]:
+            print(f"  did you mean {', '.join(error.details['nearest'])}?", file=sys.stderr)
+    for artifact in result.metadata.get("artifacts") or () if not as_json else ():
+        total = result.metadata[f"{artifact['stream']}_bytes"]
+        print(
+            f"{artifact['stream']} was {total} bytes; read it with: toolcrib artifact show {artifact['id']}",
+            file=sys.stderr,
+        )
+    return exit_status(result)
+
+
+def _show(result: Result) -> None:
+    """The answer as it is; on a terminal, with nothing in it that the terminal would obey."""
+    if not isinstance(result.data, str):
+        print(json.dumps(result.data, indent=2))
+        return
+    if sys.stdout.isatty():
+        text = visible(result.data, keep="\n\t")
+        sys.stdout.write(text if text.endswith("\n") or not text else text + "\n")
+    else:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(result.data.encode("utf-8", "surrogateescape"))
+        sys.stdout.buffer.flush()
+
+
+def exit_status(result: Result) -> int:
+    if result.error is None:
+        return 0
+    code = result.error.code
+    return 3 if code in REFUSALS else EXITS.get(code, 1)
+
+
+def _progress(done: float, total: float | None, message: str | None) -> None:
+    if sys.stderr.isatty():
+        share = f"{done:g}/{total:g}" if total else f"{done:g}"
+        sys.stderr.write(f"\r\033[K{share} {visible(message or '')}")
+
+
+class _Ticker:
+    """On a terminal, a line that shows that something is still running, from the second second on."""
+
+    def __init__(self, name: str, asked: Asked) -> None:
+        self._name, self._asked = name, asked
+        self._task: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> None:
+        if sys.stderr.isatty():
+            self._task = asyncio.create_task(self._tick())
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            sys.stderr.write("\r\033[K")
+
+    async def _tick(self) -> None:
+        seconds = 0
+        while True:
+            await asyncio.sleep(1)
+            if self._asked.waiting:
+                continue
+            seconds += 1
+            sys.stderr.write(f"\r\033[K{self._name}: {seconds} s (Ctrl-C ends it)")
+            sys.stderr.flush()

@@ -1,0 +1,109 @@
+"""`toolcrib list`: what is on offer. Quick, because people and shells ask often.
+
+The answer is kept together with the state of every file it depends on. While those are the same, the kept answer is
+printed, and nothing heavier than `os` is imported. It is written by `_survey`, which does the real work.
+"""
+
+import marshal
+import os
+import sys
+
+from ._text import one_line, visible
+
+HELP = """usage: toolcrib list [--json] [--names]
+
+Show the tools on offer here, and on stderr what is not on offer and why.
+
+  --json     one JSON document: {"tools": [...], "problems": [...]}
+  --names    names only, one a line
+
+  toolcrib list
+  toolcrib list --json | jq -r '.tools[].name'"""
+
+SNAPSHOT_VERSION = 1
+
+
+def main(argv: list[str]) -> int:
+    wanted = set(argv)
+    if wanted & {"-h", "--help"}:
+        print(HELP)
+        return 0
+    if unknown := wanted - {"--json", "--names"}:
+        print(f"toolcrib list: unknown {' '.join(map(ascii, sorted(unknown)))}\n{HELP}", file=sys.stderr)
+        return 2
+    kept = read_snapshot()
+    if kept is None:
+        from ._survey import survey
+
+        kept = survey()
+        if kept is None:
+            return 2
+    if "--json" in wanted:
+        sys.stdout.write(kept["json"] + "\n")
+    elif "--names" in wanted:
+        sys.stdout.write("".join(f"{name}\n" for name, _, _ in kept["rows"]))
+    else:
+        _draw(kept)
+    return 0
+
+
+def snapshot_path() -> str:
+    """Where the answer for this directory and this home is kept."""
+    home = os.path.abspath(os.path.expanduser(os.environ.get("TOOLCRIB_HOME") or "~/.toolcrib"))
+    here = os.getcwd().replace("%", "%25").replace("/", "%2F")[-200:]
+    return f"{home}/cache/list-{here}.bin"
+
+
+def surroundings() -> tuple[str, ...]:
+    """What an answer depends on beyond files."""
+    return (os.getcwd(), sys.version, *(os.environ.get(name, "") for name in ("HOME", "AMP_TOOLBOX", "PATH", "USER")))
+
+
+def stamp(path: str) -> tuple[int, ...] | None:
+    """The state of one file or directory; None when it is not there."""
+    try:
+        seen = os.stat(path)
+    except OSError:
+        return None
+    return seen.st_ino, seen.st_mtime_ns, seen.st_ctime_ns, seen.st_size
+
+
+def read_snapshot() -> dict | None:  # type: ignore[type-arg]  # typing would have to be imported
+    """The kept answer, if everything it depends on is as it was."""
+    try:
+        with open(snapshot_path(), "rb") as file:
+            kept = marshal.load(file)
+        if kept["version"] != SNAPSHOT_VERSION or kept["surroundings"] != surroundings():
+            return None
+        if any(stamp(path) != state for path, state in kept["stamps"]):
+            return None
+        return kept  # type: ignore[no-any-return]
+    except (OSError, ValueError, EOFError, TypeError, KeyError):
+        return None
+
+
+def _draw(kept: dict) -> None:  # type: ignore[type-arg]
+    rows = kept["rows"]
+    width = _width()
+    if rows:
+        longest = max(len(name) for name, _, _ in rows)
+        lines = [
+            f"{name:<{longest}}  {approval:<11}  {one_line(text, width - longest - 15)}"
+            for name, approval, text in rows
+        ]
+        sys.stdout.write("\n".join(lines) + "\n")
+    else:
+        sys.stderr.write(
+            f"No tools yet. Put a program into {kept['tools_dir']}, or type: toolcrib new executable NAME\n"
+        )
+    for origin, code, message in kept["problems"]:
+        sys.stderr.write(f"{code} {visible(origin)}: {visible(message)}\n")
+    for hint in kept["hints"]:
+        sys.stderr.write(f"hint: {visible(hint)}\n")
+
+
+def _width() -> int:
+    try:
+        return max(60, os.get_terminal_size(sys.stdout.fileno()).columns)
+    except (OSError, ValueError):
+        return 120

@@ -1,0 +1,129 @@
+"""What a running tool may touch. Nothing else is reachable from a backend."""
+
+import itertools
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from .call import Call, Result
+from .jsontext import JSON
+from .limits import Limits
+from .process import Artifacts, Sandbox
+from .workspace import Workspace
+
+
+def new_id() -> str:
+    """For a runtime or a session; nobody can guess it."""
+    return "tc" + os.urandom(8).hex()
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """What all calls of one runtime share."""
+
+    cwd: str
+    """The workspace; every process tool starts here."""
+    sandbox: Sandbox
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
+    """Where allow-listed variables are taken from."""
+    artifacts: Artifacts | None = None
+    code: object | None = None
+    """The code index, when it is installed."""
+    id: str = field(default_factory=new_id)
+    """Begins every call id, so that whatever a killed runtime left behind is known as its own."""
+    _count: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1), repr=False)
+
+    def next_id(self) -> str:
+        return f"{self.id}-{next(self._count)}"
+
+
+class Hands(Protocol):
+    """What the executor does on behalf of a running tool."""
+
+    async def confirm(self, ctx: "Context", message: str) -> bool: ...
+
+    async def call_from(self, ctx: "Context", name: str, args: Mapping[str, JSON]) -> Result: ...
+
+    def log(self, ctx: "Context", level: str, message: str) -> None: ...
+
+
+class Context:
+    """One call's view of the world, handed to the tool that runs it."""
+
+    __slots__ = ("_hands", "call_", "cancelled", "evidence", "host", "limits", "report", "tool_name")
+
+    def __init__(self, host: Host, call: Call, limits: Limits, hands: Hands) -> None:
+        self.host, self.call_, self.limits, self._hands = host, call, limits, hands
+        self.tool_name = call.name
+        self.cancelled = False
+        """Set when the caller gave up or the time was over, for tools that look now and then."""
+        self.report: dict[str, JSON] = {}
+        """Goes into the result's metadata."""
+        self.evidence: dict[str, JSON] = {}
+        """What there is to show of a call that did not come to its end."""
+
+    @property
+    def cwd(self) -> str:
+        return self.host.cwd
+
+    @property
+    def workspace(self) -> Workspace:
+        return Workspace(self.host.cwd, self.report)
+
+    @property
+    def sandbox(self) -> Sandbox:
+        return self.host.sandbox
+
+    @property
+    def code(self) -> object | None:
+        return self.host.code
+
+    @property
+    def session(self) -> str:
+        return self.call_.session
+
+    @property
+    def call_id(self) -> str:
+        return self.call_.id
+
+    @property
+    def log(self) -> "Log":
+        return Log(self)
+
+    def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
+        """Say how far the work is."""
+        if self.call_.progress is not None:
+            self.call_.progress(done, total, message)
+
+    async def confirm(self, message: str) -> bool:
+        """Ask the person before something destructive. Nobody to ask means no."""
+        return await self._hands.confirm(self, message)
+
+    async def call(self, name: str, args: Mapping[str, JSON]) -> Result:
+        """Use another tool, through the same gate, judged as itself."""
+        return await self._hands.call_from(self, name, args)
+
+    def write_log(self, level: str, message: str) -> None:
+        self._hands.log(self, level, message)
+
+
+class Log:
+    """A tool's log. Lines go to whoever observes the runtime."""
+
+    __slots__ = ("_ctx",)
+
+    def __init__(self, ctx: Context) -> None:
+        self._ctx = ctx
+
+    def debug(self, message: str) -> None:
+        self._ctx.write_log("debug", message)
+
+    def info(self, message: str) -> None:
+        self._ctx.write_log("info", message)
+
+    def warn(self, message: str) -> None:
+        self._ctx.write_log("warn", message)
+
+    def error(self, message: str) -> None:
+        self._ctx.write_log("error", message)

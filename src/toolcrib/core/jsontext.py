@@ -1,0 +1,65 @@
+"""JSON in and out: strict, exact and bounded, the same at every entrance."""
+
+import json
+import re
+from typing import Any
+
+import orjson
+
+from .errors import InvalidJson
+
+JSON = Any
+"""Whatever JSON can say. The one place where the type system gives up."""
+
+_STRICT = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
+_LONG_NUMBER = re.compile(rb"[0-9]{19}")
+
+
+def parse(data: bytes | str) -> JSON:
+    """Read one JSON document. Integers of any length stay exact; NaN and lone surrogates are refused.
+
+    Raises:
+        InvalidJson: with the place where the text stops being JSON.
+    """
+    raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
+    try:
+        value = orjson.loads(raw)
+        # orjson turns an integer beyond 64 bits into a float without a word; the standard library does not.
+        return json.loads(raw.decode()) if _LONG_NUMBER.search(raw) else value
+    except (ValueError, RecursionError) as exc:
+        raise InvalidJson(f"not valid JSON: {exc}") from None
+
+
+def dump(value: JSON) -> bytes:
+    """Compact UTF-8 on one line.
+
+    Raises:
+        InvalidJson: for what JSON cannot say (a cycle, a set, a lone surrogate).
+    """
+    try:
+        return orjson.dumps(value, option=_STRICT)
+    except TypeError:
+        return _slow(value, ascii_only=False)
+
+
+def dump_ascii(value: JSON) -> bytes:
+    """Compact, one line, and nothing in it that a terminal or a log could trip over."""
+    raw = dump(value)
+    return (raw if raw.isascii() else _slow(value, ascii_only=True)).replace(b"\x7f", b"\\u007f")
+
+
+def canonical(value: JSON) -> bytes:
+    """The same bytes for the same value, whatever the order of its keys: for digests."""
+    try:
+        return orjson.dumps(value, option=_STRICT | orjson.OPT_SORT_KEYS)
+    except TypeError:
+        return _slow(value, ascii_only=False, sort_keys=True)
+
+
+def _slow(value: JSON, *, ascii_only: bool, sort_keys: bool = False) -> bytes:
+    """What orjson cannot write: integers beyond 64 bits, and ASCII."""
+    try:
+        text = json.dumps(value, ensure_ascii=ascii_only, sort_keys=sort_keys, allow_nan=False, separators=(",", ":"))
+        return text.encode()
+    except (TypeError, ValueError, RecursionError) as exc:
+        raise InvalidJson(f"cannot be written as JSON: {exc}") from None

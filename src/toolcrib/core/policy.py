@@ -1,0 +1,79 @@
+"""Deciding (pure) and asking (not pure), kept apart."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Protocol
+
+from .call import Call
+from .tool import Tool
+
+
+class Decision(IntEnum):
+    """Ordered by strictness, so that combining decisions is `max`."""
+
+    PRE_APPROVED = 0
+    ASK = 1
+    BLOCKED = 2
+
+    @property
+    def wire(self) -> str:
+        return _WIRE[self]
+
+    @classmethod
+    def parse(cls, value: object) -> "Decision":
+        """From exactly `preApproved`, `ask` or `blocked`.
+
+        Raises:
+            ValueError: for anything else; a boolean is not a decision.
+        """
+        for decision, wire in enumerate(_WIRE):
+            if value == wire and isinstance(value, str):
+                return cls(decision)
+        raise ValueError(f"{value!r} is not one of preApproved, ask, blocked")
+
+
+_WIRE = ("preApproved", "ask", "blocked")
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    decision: Decision
+    reason: str
+
+
+SILENT = Verdict(Decision.ASK, "no rule covers this call")
+
+
+def strictest(verdicts: Iterable[Verdict]) -> Verdict:
+    """The strictest of what speaks. Silence is not consent."""
+    return max(verdicts, key=lambda verdict: verdict.decision, default=SILENT)
+
+
+class Policy(Protocol):
+    """Pure: the same call and tool give the same verdict, with no I/O."""
+
+    def judge(self, call: Call, tool: Tool) -> Verdict: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What an approver is asked: may this call run? With a `message`, it is the running tool that asks."""
+
+    call: Call
+    tool: Tool
+    reason: str
+    message: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    allowed: bool
+    by: str
+    """Who answered: `terminal`, `remembered`, `flag`, `client`, …"""
+
+
+class Approver(Protocol):
+    """Asks a person, or a stand-in, about one call."""
+
+    async def approve(self, question: Question) -> Answer: ...

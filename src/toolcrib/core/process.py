@@ -1,0 +1,83 @@
+"""A command to start and how it ended. Plain data; starting it is the sandbox's business."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from .limits import Limits
+
+
+class Artifacts(Protocol):
+    """Where output goes that is longer than what is kept in memory."""
+
+    def create(self, name: str) -> tuple[str, str, int]:
+        """A new file for `name`: its id, its path, and a descriptor to write to."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One program start."""
+
+    argv: tuple[str, ...]
+    cwd: str
+    mark: str
+    """In the environment of the program and of all it starts, so that none is left behind."""
+    env: Mapping[str, str] = field(default_factory=dict)
+    stdin: bytes = b""
+    limits: Limits = Limits()
+    artifacts: Artifacts | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """One output stream: what was kept, and exactly how much came."""
+
+    head: bytes = b""
+    tail: bytes = b""
+    total: int = 0
+    artifact: tuple[str, str, int] | None = None
+    """Id, path and length of the file that holds the stream whole (up to the artifact limit)."""
+
+    @property
+    def omitted(self) -> int:
+        return self.total - len(self.head) - len(self.tail)
+
+    def text(self) -> str:
+        """Readable whatever the bytes: one that is not UTF-8 is shown as `\\xNN`, and nothing is dropped in silence."""
+        if not self.omitted:
+            return _readable(self.head + self.tail)
+        where = f"; the whole is artifact {self.artifact[0]}" if self.artifact else ""
+        note = f"\n[… {self.omitted} of {self.total} bytes left out{where} …]\n"
+        # The cut may fall inside a character: its bytes belong to the part that was left out.
+        head, tail = self.head.decode("utf-8", "ignore"), self.tail.decode("utf-8", "ignore")
+        if len(head.encode()) < len(self.head) - 3 or len(tail.encode()) < len(self.tail) - 3:
+            head, tail = _readable(self.head), _readable(self.tail)
+        return head + note + tail
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """How a program ended. `code` is its exit status, 128+N for death by signal N."""
+
+    code: int
+    stdout: Captured
+    stderr: Captured
+    cut_off: bool = False
+    """A descendant still held the output when its time was over, and was ended."""
+
+
+Ended = Callable[[Completed], None]
+"""Told how a program ended, also when the call was cancelled."""
+
+
+class Sandbox(Protocol):
+    """Starts a command, confined, and waits for it to end with all it started."""
+
+    name: str
+
+    async def exec(self, command: Command, *, ended: Ended | None = None) -> Completed: ...
+
+
+def _readable(raw: bytes) -> str:
+    return raw.decode("utf-8", "backslashreplace")

@@ -1,0 +1,139 @@
+"""Which tool a name means right now."""
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from .context import Context
+from .errors import DuplicateTool
+from .jsontext import JSON
+from .source import Problem
+from .tool import NAME, Tool
+
+USER, PROJECT, OWN = 10, 20, 30
+"""Ranks: a project's tools cover the user's; nothing covers built-ins and tools that the host program handed over."""
+
+_GROUPS = {"builtin": 0, "function": 0, "mcp": 1}
+_LAST_GROUP = 2
+
+
+class View(NamedTuple):
+    """What readers see: immutable, replaced as a whole, in an order that never depends on chance."""
+
+    tools: tuple[Tool, ...]
+    by_name: dict[str, Tool]
+    held: dict[str, Problem]
+
+
+class Registry:
+    """Name to tool."""
+
+    def __init__(self) -> None:
+        self._ranks: dict[str, dict[int, Tool]] = {}
+        """By folded name, since clients fold names: what each rank offers."""
+        self._problems: list[Problem] = []
+        self._seen: View | None = None
+
+    def register(self, tool: Tool, *, rank: int = OWN) -> None:
+        """Add one tool.
+
+        Raises:
+            DuplicateTool: if the name is taken at this rank.
+            ValueError: if it is not a name.
+        """
+        if not NAME.fullmatch(tool.name):
+            raise ValueError(f"{tool.name!r} is not a tool name: use 1 to 64 of A-Z a-z 0-9 _ -")
+        if rank in self._ranks.get(_fold(tool.name), ()):
+            raise DuplicateTool(f'Tool "{tool.name}" is already registered')
+        self._ranks.setdefault(_fold(tool.name), {})[rank] = tool
+        self._seen = None
+
+    def unregister(self, name: str) -> bool:
+        """Take a tool away; what it covered comes back. Says whether it was there."""
+        if not self.has(name):
+            return False
+        offers = self._ranks[_fold(name)]
+        del offers[max(offers)]
+        self._seen = None
+        return True
+
+    def add(self, tools: Iterable[Tool], problems: Iterable[Problem] = (), *, rank: int) -> None:
+        """Add what a source loaded. Two tools that claim one name at one rank are a problem, and neither is offered."""
+        claims: dict[str, list[Tool]] = {}
+        for tool in tools:
+            claims.setdefault(_fold(tool.name), []).append(tool)
+        for folded, claimants in claims.items():
+            held = self._ranks.setdefault(folded, {})
+            if rank in held:
+                claimants.append(held.pop(rank))
+            if len(claimants) == 1:
+                held[rank] = claimants[0]
+            else:
+                self._problems.append(_conflict(claimants))
+        self._problems += problems
+        self._seen = None
+
+    def get(self, name: str) -> Tool | None:
+        return self._view().by_name.get(name)
+
+    def has(self, name: str) -> bool:
+        return name in self._view().by_name
+
+    def held(self, name: str) -> Problem | None:
+        """The problem that stands in the place of a tool of this name."""
+        return self._view().held.get(name)
+
+    def tools(self) -> tuple[Tool, ...]:
+        """All tools: built-in and handed over, then MCP, then the rest, each by name."""
+        return self._view().tools
+
+    def names(self) -> tuple[str, ...]:
+        return tuple(tool.name for tool in self.tools())
+
+    def problems(self) -> tuple[Problem, ...]:
+        return tuple(self._problems)
+
+    def declarations(self) -> list[dict[str, JSON]]:
+        """For a model that speaks Gemini's dialect."""
+        declared = [
+            {"name": tool.name, "description": tool.description, "parameters": tool.input_schema}
+            for tool in self.tools()
+        ]
+        return [{"functionDeclarations": declared}]
+
+    async def initialize_all(self, context: Callable[[Tool], Context]) -> None:
+        for tool in self.tools():
+            if tool.hooks.initialize is not None:
+                await tool.hooks.initialize(context(tool))
+
+    async def shutdown_all(self) -> None:
+        for tool in self.tools():
+            if tool.hooks.shutdown is not None:
+                await tool.hooks.shutdown()
+
+    def _view(self) -> View:
+        if self._seen is None:
+            held = {name: problem for problem in self._problems for name in problem.holds}
+            folded = {_fold(name) for name in held}
+            offered = [offers[max(offers)] for key, offers in self._ranks.items() if offers and key not in folded]
+            offered.sort(key=_order)
+            self._seen = View(tuple(offered), {tool.name: tool for tool in offered}, held)
+        return self._seen
+
+
+def _order(tool: Tool) -> tuple[int, str]:
+    return _GROUPS.get(tool.source, _LAST_GROUP), tool.name
+
+
+def _fold(name: str) -> str:
+    return name.replace("-", "_")
+
+
+def _conflict(claimants: list[Tool]) -> Problem:
+    origins = " and ".join(sorted(tool.origin for tool in claimants))
+    names = tuple(sorted({tool.name for tool in claimants}))
+    return Problem(
+        origin=min(tool.origin for tool in claimants),
+        code="TOOL_NAME_CONFLICT",
+        message=f"{' and '.join(names)} is claimed by {origins}; neither is offered until one is renamed or removed",
+        holds=names,
+    )

@@ -1,0 +1,1 @@
+"""What is kept of every call: the record and the counters."""

@@ -1,0 +1,1 @@
+"""Deciding and asking: rules, approvers, trust."""

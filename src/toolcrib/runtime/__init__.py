@@ -1,0 +1,1 @@
+"""Configuration, and the one place that names concrete classes together."""

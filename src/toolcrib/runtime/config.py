@@ -1,0 +1,260 @@
+"""`config.yaml`: the user's word, then the project's, which may only tighten."""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from typing import Any
+
+from ..core.limits import Limits, duration, size
+from ..core.policy import Decision, Verdict, strictest
+from ..core.source import Problem
+from ..sources.executable import ToolSettings
+from ..store.yamltext import Document, load
+
+SANDBOXES = ("off", "process", "auto", "landlock", "bubblewrap")
+"""From lax to strict; `auto` is the best there is."""
+BUILT_SANDBOXES = ("off", "process", "auto")
+COMPAT = ("kodelet", "forge", "amp")
+_SECTIONS = {
+    "": ("approval", "custom_tools", "toolsets", "sandbox", "tools", "network", "mcp_servers", "compat"),
+    "approval": ("default", "tools"),
+    "custom_tools": (
+        "enabled", "global_dir", "local_dir", "timeout", "max_output_size", "max_memory", "env_whitelist", "prefix",
+    ),
+    "tools": ("timeout", "sandbox", "network", "env", "secrets", "warm"),
+    "network": ("allow",),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Everything the files say, with the defaults for what they do not."""
+
+    approval_default: Verdict | None = None
+    approval_tools: Mapping[str, Verdict] = field(default_factory=dict)
+    enabled: bool = True
+    global_dir: str = ""
+    """Empty: the `tools` directory of the home."""
+    local_dir: str = "./.toolcrib/tools"
+    limits: Limits = Limits()
+    variables: tuple[str, ...] = ("PATH", "HOME", "USER")
+    prefix: str = "custom_tool_"
+    sandbox: str = "auto"
+    tools: Mapping[str, ToolSettings] = field(default_factory=dict)
+    unprotected: Mapping[str, str] = field(default_factory=dict)
+    """Tools for which a protection is demanded that is not built, and which."""
+    compat: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+def read(user: str, project: str | None) -> Config:
+    """The configuration of the user and, where the project is trusted, of the project.
+
+    Raises:
+        ConfigError: with path and line.
+    """
+    config = Config()
+    if os.path.exists(user):
+        config = _Reader(load(user)).apply(config)
+    if project is not None and os.path.exists(project):
+        document = load(project)
+        asked = _Reader(document).apply(Config(prefix=config.prefix, global_dir=config.global_dir))
+        config = _tightened(config, asked, document)
+    return config
+
+
+class _Reader:
+    """Checks a document key by key and applies it."""
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self._root = self._section((), "")
+
+    def apply(self, config: Config) -> Config:
+        approval = self._section(("approval",), "approval")
+        custom = self._section(("custom_tools",), "custom_tools")
+        limits = Limits(
+            self._get(custom, ("custom_tools", "timeout"), duration, config.limits.seconds),
+            self._get(custom, ("custom_tools", "max_output_size"), size, config.limits.output_bytes),
+            self._get(custom, ("custom_tools", "max_memory"), size, config.limits.memory_bytes),
+        )
+        for name in ("toolsets", "mcp_servers"):  # known; read by what will use them
+            self._get(self._root, (name,), _mapping, {})
+        self._get(self._section(("network",), "network"), ("network", "allow"), _words, ())
+        tools, unprotected = self._tools()
+        default = approval.get("default")
+        return replace(
+            config,
+            approval_default=None if default is None else self._verdict(("approval", "default")),
+            approval_tools={
+                name: self._verdict(("approval", "tools", name)) for name in _mapping(approval.get("tools") or {})
+            },
+            enabled=self._get(custom, ("custom_tools", "enabled"), _boolean, config.enabled),
+            global_dir=self._get(custom, ("custom_tools", "global_dir"), _text, config.global_dir),
+            local_dir=self._get(custom, ("custom_tools", "local_dir"), _text, config.local_dir),
+            limits=limits,
+            variables=self._get(custom, ("custom_tools", "env_whitelist"), _variables, config.variables),
+            prefix=self._get(custom, ("custom_tools", "prefix"), _text, config.prefix),
+            sandbox=self._get(self._root, ("sandbox",), _one_of(SANDBOXES), config.sandbox),
+            tools=tools,
+            unprotected=unprotected,
+            compat=self._get(self._root, ("compat",), _compat, config.compat),
+        )
+
+    def _tools(self) -> tuple[dict[str, ToolSettings], dict[str, str]]:
+        settings, unprotected = {}, {}
+        for name in self._get(self._root, ("tools",), _mapping, {}):
+            at = ("tools", name)
+            section = self._section(at, "tools")
+            self._get(section, (*at, "secrets"), _variables, ())
+            self._get(section, (*at, "warm"), _boolean, False)
+            sandbox = self._get(section, (*at, "sandbox"), _one_of(SANDBOXES), "auto")
+            network = self._get(section, (*at, "network"), _one_of(("on", "off")), "on")
+            if sandbox not in BUILT_SANDBOXES:
+                unprotected[name] = f"sandbox: {sandbox}"
+            elif network == "off":
+                unprotected[name] = "network: off"
+            settings[name] = ToolSettings(
+                self._get(section, (*at, "timeout"), duration, None), self._get(section, (*at, "env"), _variables, ())
+            )
+        return settings, unprotected
+
+    def _section(self, at: tuple[str, ...], kind: str) -> Mapping[str, Any]:
+        value = self._document.value
+        for key in at:
+            value = (value or {}).get(key)
+        if value is None:
+            return {}
+        if not isinstance(value, dict):
+            raise self._document.error(f"{'.'.join(at) or 'the file'} must be a mapping of keys to values", *at)
+        known = _SECTIONS[kind]
+        for key in value:
+            if key not in known:
+                near = get_close_matches(key, known, n=1)
+                hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
+                raise self._document.error(f"unknown key {key!r}; {hint}", *at, key)
+        return value
+
+    def _get(self, section: Mapping[str, Any], at: tuple[str, ...], read_as: Callable[[Any], Any], default: Any) -> Any:
+        value = section.get(at[-1])
+        if value is None:
+            return default
+        try:
+            return read_as(value)
+        except ValueError as exc:
+            raise self._document.error(f"{'.'.join(at)}: {exc}", *at) from None
+
+    def _verdict(self, at: tuple[str, ...]) -> Verdict:
+        value = self._document.value
+        for key in at:
+            value = value[key]
+        try:
+            decision = Decision.parse(value)
+        except ValueError as exc:
+            raise self._document.error(f"{'.'.join(at)}: {exc}", *at) from None
+        return Verdict(decision, f"{'.'.join(at)} in {self._document.path}:{self._document.line(*at)}")
+
+
+def _tightened(user: Config, project: Config, document: Document) -> Config:
+    """The user's configuration, made stricter by the project's. What would loosen is ignored and reported."""
+    problems = []
+
+    def ignored(*at: str) -> None:
+        message = f"line {document.line(*at)}: {'.'.join(at)} would loosen the user's configuration and is ignored"
+        problems.append(Problem(document.path, "CONFIG_INVALID", message))
+
+    approvals = dict(user.approval_tools)
+    for name, verdict in project.approval_tools.items():
+        if verdict.decision is Decision.PRE_APPROVED and name not in approvals:
+            ignored("approval", "tools", name)
+        else:
+            approvals[name] = strictest([verdict, *([approvals[name]] if name in approvals else [])])
+    default = user.approval_default
+    if project.approval_default is not None:
+        if project.approval_default.decision is Decision.PRE_APPROVED:
+            ignored("approval", "default")
+        else:
+            default = strictest([project.approval_default, *([default] if default else [])])
+    value = document.value or {}
+    for at in (
+        ("network",),
+        ("mcp_servers",),
+        ("compat",),
+        *(("custom_tools", key) for key in ("global_dir", "prefix", "local_dir")),
+    ):
+        section = value if len(at) == 1 else value.get(at[0]) or {}
+        if section.get(at[-1]):
+            ignored(*at)
+    sandbox = max(user.sandbox, project.sandbox, key=SANDBOXES.index)
+    if project.sandbox != sandbox and value.get("sandbox"):
+        ignored("sandbox")
+    tools = dict(user.tools)
+    for name, asked in project.tools.items():
+        if asked.variables:
+            ignored("tools", name, "env")
+        held = tools.get(name, ToolSettings())
+        limits = [seconds for seconds in (held.seconds, asked.seconds) if seconds is not None]
+        tools[name] = held._replace(seconds=min(limits, default=None))
+    return replace(
+        user,
+        approval_default=default,
+        approval_tools=approvals,
+        enabled=user.enabled and project.enabled,
+        limits=_stricter(user.limits, project.limits),
+        variables=tuple(name for name in user.variables if name in project.variables),
+        sandbox=sandbox,
+        tools=tools,
+        unprotected={**project.unprotected, **user.unprotected},
+        problems=tuple(problems),
+    )
+
+
+def _stricter(one: Limits, other: Limits) -> Limits:
+    memory = [limit for limit in (one.memory_bytes, other.memory_bytes) if limit is not None]
+    return Limits(min(one.seconds, other.seconds), min(one.output_bytes, other.output_bytes), min(memory, default=None))
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{value!r} is not text")
+    return value
+
+
+def _boolean(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError(f"{value!r} is neither true nor false")
+    return value
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError("must be a mapping of keys to values")
+    return value
+
+
+def _words(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise ValueError("must be a list")
+    return tuple(_text(item) for item in value)
+
+
+def _variables(value: Any) -> tuple[str, ...]:
+    names = _words(value)
+    for name in names:
+        if not name.replace("_", "a").isalnum() or not name.isascii() or name[0].isdigit():
+            raise ValueError(f"{name!r} is not the name of an environment variable")
+    return names
+
+
+def _compat(value: Any) -> tuple[str, ...]:
+    return tuple(_one_of(COMPAT)(item) for item in _words(value))
+
+
+def _one_of(known: tuple[str, ...]) -> Callable[[Any], str]:
+    def read_as(value: Any) -> str:
+        if value not in known or not isinstance(value, str):
+            raise ValueError(f"{value!r} is not one of {', '.join(known)}")
+        return value
+
+    return read_as

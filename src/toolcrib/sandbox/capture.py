@@ -1,0 +1,98 @@
+"""One output stream, bounded while it is read: head and tail in memory, the whole in a file."""
+
+import os
+from collections import deque
+
+from ..core.limits import ARTIFACT_BYTES
+from ..core.process import Artifacts, Captured
+
+CHUNK = 256 * 1024
+_READS_PER_TURN = 16
+"""So that one loud program does not keep the event loop from the others."""
+
+
+class Capture:
+    """Reads a pipe. Memory stays within `keep` plus one chunk, however much comes."""
+
+    def __init__(self, fd: int, *, name: str, keep: int, artifacts: Artifacts | None) -> None:
+        self.fd = fd
+        self.open = True
+        self._name, self._artifacts = name, artifacts
+        self._head_room = keep
+        self._head: list[bytes] = []
+        self._tail: deque[bytes] = deque()
+        self._tail_bytes = 0
+        self._keep_tail = keep // 2
+        self._total = 0
+        self._artifact: tuple[str, str, int] | None = None
+        self._spill_fd = -1
+        self._spilled = 0
+
+    def read(self) -> bool:
+        """Take what is there. False once there can be no more."""
+        for _ in range(_READS_PER_TURN):
+            try:
+                chunk = os.read(self.fd, CHUNK)
+            except BlockingIOError:
+                return True
+            except OSError:
+                chunk = b""
+            if not chunk:
+                self.close()
+                return False
+            self._take(chunk)
+        return True
+
+    def close(self) -> None:
+        if self.open:
+            self.open = False
+            os.close(self.fd)
+
+    def result(self) -> Captured:
+        """What came, once no more will be read."""
+        if self._spill_fd >= 0:
+            os.close(self._spill_fd)
+            self._spill_fd = -1
+        artifact = self._artifact and (self._artifact[0], self._artifact[1], self._spilled)
+        head = b"".join(self._head)
+        if self._total > len(head):  # over the limit: half the room is for the head, half for the tail
+            tail = b"".join(self._tail)[-self._keep_tail :] if self._keep_tail else b""
+            return Captured(head[: len(head) - len(tail)], tail, self._total, artifact)
+        return Captured(head, b"", self._total, artifact)
+
+    def _take(self, chunk: bytes) -> None:
+        self._total += len(chunk)
+        if self._spill_fd >= 0:
+            self._spill(chunk)
+        fits, rest = chunk[: self._head_room], chunk[self._head_room :]
+        if fits:
+            self._head.append(fits)
+            self._head_room -= len(fits)
+        if rest:
+            if self._artifact is None and self._artifacts is not None:
+                self._begin_spill(rest)
+            self._tail.append(rest)
+            self._tail_bytes += len(rest)
+            while self._tail and self._tail_bytes - len(self._tail[0]) >= self._keep_tail:
+                self._tail_bytes -= len(self._tail.popleft())
+
+    def _begin_spill(self, rest: bytes) -> None:
+        assert self._artifacts is not None
+        try:
+            ident, path, self._spill_fd = self._artifacts.create(self._name)
+        except OSError:  # a full disk costs the artifact, not the call
+            self._artifacts = None
+            return
+        self._artifact = (ident, path, 0)
+        self._spill(b"".join(self._head) + rest)
+
+    def _spill(self, chunk: bytes) -> None:
+        chunk = chunk[: ARTIFACT_BYTES - self._spilled]
+        try:
+            while chunk:
+                written = os.write(self._spill_fd, chunk)
+                self._spilled += written
+                chunk = chunk[written:]
+        except OSError:
+            os.close(self._spill_fd)
+            self._spill_fd = -1

@@ -1,0 +1,87 @@
+"""The only place in the package that starts a process.
+
+Python's vfork path (`_posixsubprocess.fork_exec`) is used as `subprocess` uses it, without the object around it: never
+`preexec_fn` (it is slow and can deadlock), never asyncio's own subprocess (it waits for pipes that others hold).
+"""
+
+import errno
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..core.errors import ToolError
+
+fork_exec: Any
+try:
+    from _posixsubprocess import fork_exec
+except ImportError:  # another Python
+    fork_exec = None
+
+_FAST = fork_exec is not None and (3, 11) <= sys.version_info < (3, 14)
+_SHORT_OF_SOMETHING = (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
+
+# Its parts are constants: no argument ever becomes part of a shell's text.
+_LIMITED = ("/bin/sh", "-c", 'ulimit -v "$1" && shift && exec "$@"', "sh")
+
+
+def start(argv: Sequence[str], *, cwd: str, env: Mapping[str, str], stdin: int, stdout: int, stderr: int) -> int:
+    """Start a program in a session of its own, with these three descriptors and no others. Returns its pid.
+
+    Raises:
+        ToolError: it could not be started; nothing happened.
+    """
+    try:
+        if _FAST:
+            return _vfork(argv, cwd, env, stdin, stdout, stderr)
+        return subprocess.Popen(  # pragma: no cover  # a Python whose fork_exec we do not know
+            argv, cwd=cwd, env=dict(env), stdin=stdin, stdout=stdout, stderr=stderr,
+            start_new_session=True, close_fds=True,
+        ).pid  # fmt: skip
+    except (OSError, ValueError) as exc:
+        raise _readable(argv[0], exc) from None
+
+
+def with_memory_limit(argv: Sequence[str], limit: int) -> tuple[str, ...]:
+    """The same command, held to `limit` bytes of address space by a launcher: a thread cannot limit its child alone."""
+    return (*_LIMITED, str(limit // 1024), *argv)
+
+
+def _vfork(argv: Sequence[str], cwd: str, env: Mapping[str, str], stdin: int, stdout: int, stderr: int) -> int:
+    words = [os.fsencode(word) for word in argv]
+    variables = [os.fsencode(f"{name}={value}") for name, value in env.items()]
+    failed, failing = os.pipe()
+    try:
+        try:
+            pid: int = fork_exec(
+                words, words[:1], True, (failing,), os.fsencode(cwd), variables,
+                stdin, -1, -1, stdout, -1, stderr, failed, failing,
+                True, True, -1, None, None, None, -1, None, True,
+            )  # fmt: skip
+        finally:
+            os.close(failing)
+        report = os.read(failed, 4096)
+    finally:
+        os.close(failed)
+    if report:  # `OSError:<errno in hex>:<where>`; the child is gone
+        os.waitpid(pid, 0)
+        _, code, where = report.split(b":", 2)
+        number = int(code, 16)
+        raise OSError(number, os.strerror(number), cwd if where.startswith(b"noexec") else argv[0])
+    return pid
+
+
+def _readable(program: str, exc: OSError | ValueError) -> ToolError:
+    number = getattr(exc, "errno", None)
+    if number in _SHORT_OF_SOMETHING:
+        message = f"{program} was not started: {exc}; try again when less is running"
+        return ToolError(message, code="RESOURCE_EXHAUSTED", before_effect=True)
+    hints = {
+        errno.ENOEXEC: "its first line must name an interpreter, such as #!/usr/bin/env python3",
+        errno.ENOENT: "it, or the interpreter its first line names, is not there",
+        errno.EACCES: "make it executable with chmod +x",
+        errno.E2BIG: "an argument or a variable is too long",
+    }
+    hint = hints.get(number or 0)
+    return ToolError(f"{program} could not be started: {exc}" + (f"; {hint}" if hint else ""), before_effect=True)

@@ -1,0 +1,55 @@
+"""The tools as MCP lists them: read again when asked, told when changed."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from toolcrib.core.tool import Tool
+
+from .content import declaration
+from .crib import Crib
+from .revision import Revision
+from .rpc import JsonObject
+
+
+class Catalog:
+    """Tools by name, and their declarations, kept as long as the crib hands out the same snapshot."""
+
+    def __init__(self, crib: Crib, *, changed: Callable[[], None]) -> None:
+        self._crib, self._changed = crib, changed
+        self._reading = asyncio.Lock()
+        self._begun = self._done = 0
+        self._snapshot: Sequence[Tool] = ()
+        self._by_name: dict[str, Tool] = {}
+        self._declared: dict[str, list[JsonObject]] = {}
+        self._shown = False
+
+    async def tool(self, name: str) -> Tool | None:
+        await self.refresh()
+        return self._by_name.get(name)
+
+    async def declarations(self, revision: Revision) -> list[JsonObject]:
+        await self.refresh()
+        self._shown = True
+        shown = self._declared.get(revision.date)
+        if shown is None:
+            shown = self._declared[revision.date] = [declaration(tool, revision) for tool in self._snapshot]
+        return shown
+
+    async def refresh(self) -> None:
+        """Read again what changed on disk. Whoever comes while that happens shares the next reading."""
+        seen = self._begun
+        async with self._reading:
+            if self._done > seen:
+                return
+            self._begun += 1
+            mine = self._begun
+            changed = await self._crib.refresh()
+            self._done = mine
+        self._take(self._crib.tools())
+        if changed and self._shown:
+            self._changed()
+
+    def _take(self, snapshot: Sequence[Tool]) -> None:
+        if snapshot is not self._snapshot:
+            self._snapshot, self._declared = snapshot, {}
+            self._by_name = {tool.name: tool for tool in snapshot}

@@ -1,0 +1,38 @@
+"""What a door serves, and what it sends through: the two seams of this folder."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from toolcrib.core.call import ProgressSink, Result
+from toolcrib.core.jsontext import JSON
+from toolcrib.core.tool import Tool
+
+from .rpc import JsonObject
+
+
+class Crib(Protocol):
+    """The part of the runtime that a protocol needs."""
+
+    def tools(self) -> Sequence[Tool]:
+        """A snapshot, in a stable order."""
+        ...
+
+    async def refresh(self) -> bool:
+        """Read again what changed on disk. True when the tools are others now."""
+        ...
+
+    async def call(self, name: str, args: dict[str, JSON], *, progress: ProgressSink | None = None) -> Result:
+        """Cancelling the task that waits ends the tool."""
+        ...
+
+
+class Outlet(Protocol):
+    """Where a handler sends what is not the answer to a request."""
+
+    def send(self, message: JsonObject) -> None:
+        """This must arrive."""
+        ...
+
+    def offer(self, message: JsonObject) -> None:
+        """This may be dropped when the client does not keep up."""
+        ...

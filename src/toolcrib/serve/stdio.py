@@ -1,0 +1,200 @@
+"""MCP on standard input and output: one JSON-RPC message per line."""
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+
+from toolcrib.core.call import settle
+from toolcrib.core.errors import InvalidJson
+from toolcrib.core.jsontext import JSON, dump, parse
+
+from . import rpc
+from ._pipe import Inlet, Lines, Outbox
+from .crib import Crib
+from .mcp import McpHandler
+from .rpc import INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR, JsonObject
+
+LINE_BYTES = 16 * 1024 * 1024
+"""Longest message."""
+UNDER_WAY = 4096
+UNDER_WAY_BYTES = 2 * LINE_BYTES
+UNREAD_BYTES = 1024 * 1024
+"""With more than this under way, or unread by the client, nothing more is read: the client waits, not we."""
+GRACE_SECONDS = 0.5
+"""From the end of the input to the end of the calls: enough for what is nearly done."""
+FLUSH_SECONDS = 1.0
+WATCH_SECONDS = 2.0
+
+_log = logging.getLogger("toolcrib.serve")
+
+
+async def serve_stdio(
+    crib: Crib, *, version: str = "0.0.0", stdin: int | None = None, stdout: int | None = None
+) -> signal.Signals | None:
+    """Serve until the input ends, the client is gone or a signal comes. Returns that signal.
+
+    Without descriptors it takes the process's own, and then whatever else writes to stdout writes to stderr.
+    """
+    with _streams(stdin, stdout) as (source, sink):
+        return await StdioServer(crib, version=version, source=source, sink=sink).run()
+
+
+class StdioServer:
+    """One connection: reads, starts a task per message, writes what comes of it."""
+
+    def __init__(self, crib: Crib, *, version: str, source: int, sink: int) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._lines = Lines(LINE_BYTES)
+        self._inlet = Inlet(source, on_chunk=self._take, on_end=self._input_ended)
+        self._outbox = Outbox(sink, on_less=self._relieve, on_gone=partial(self._finish, now=True))
+        self._handler = McpHandler(crib, outlet=self, version=version)
+        self._tasks: dict[asyncio.Task[None], int] = {}
+        self._bytes = 0
+        self._crowd_waits = False
+        self._over = asyncio.Event()
+        self._grace: float | None = GRACE_SECONDS
+        self._ended_by: signal.Signals | None = None
+
+    async def run(self) -> signal.Signals | None:
+        watch = self._loop.create_task(self._handler.watch(WATCH_SECONDS))
+        try:
+            with self._signals():
+                self._inlet.resume()
+                await self._over.wait()
+                self._handler.close()
+                if self._tasks:
+                    await asyncio.wait(self._tasks, timeout=self._grace)
+        finally:
+            self._crowd_waits = False
+            self._inlet.pause()
+            await self._end([watch, *self._tasks])
+        return self._ended_by
+
+    def send(self, message: JSON) -> None:
+        try:
+            line = dump(message)
+        except InvalidJson as exc:
+            line = dump(rpc.error(_id(message), INTERNAL_ERROR, str(exc)))
+        self._outbox.write(line + b"\n")
+
+    def offer(self, message: JsonObject) -> None:
+        if self._outbox.size < UNREAD_BYTES:
+            self.send(message)
+
+    def _take(self, chunk: bytes) -> None:
+        for line in self._lines.feed(chunk):
+            if line is None:
+                self.send(rpc.error(None, INVALID_REQUEST, f"a message has at most {LINE_BYTES} bytes"))
+            else:
+                self._start(line)
+        if self._crowded():
+            self._crowd_waits = True
+            self._inlet.pause()
+
+    def _start(self, line: bytes) -> None:
+        if not line or line.isspace():
+            return
+        try:
+            message = parse(line)
+        except InvalidJson as exc:
+            self.send(rpc.error(None, PARSE_ERROR, str(exc)))
+            return
+        task = self._loop.create_task(self._answer(message))
+        self._tasks[task] = len(line)
+        self._bytes += len(line)
+        task.add_done_callback(self._answered)
+
+    async def _answer(self, message: JSON) -> None:
+        answer, bug = await settle(self._handler.handle(message))
+        if bug is not None:
+            _log.error("a request failed inside toolcrib", exc_info=bug)
+            answer = rpc.error(_id(message), INTERNAL_ERROR, f"internal error: {type(bug).__name__}")
+        if answer is not None:
+            self.send(answer)
+
+    def _answered(self, task: asyncio.Task[None]) -> None:
+        self._bytes -= self._tasks.pop(task)
+        self._relieve()
+
+    def _crowded(self) -> bool:
+        return len(self._tasks) >= UNDER_WAY or self._bytes > UNDER_WAY_BYTES or self._outbox.size > UNREAD_BYTES
+
+    def _relieve(self) -> None:
+        if self._crowd_waits and not self._crowded():
+            self._crowd_waits = False
+            self._inlet.resume()
+
+    def _input_ended(self) -> None:
+        self._start(self._lines.rest())
+        # Whoever closed a pipe has left; whoever gave a file wants all of its answers.
+        self._grace = None if self._inlet.is_file else GRACE_SECONDS
+        self._finish(now=False)
+
+    def _finish(self, by: signal.Signals | None = None, *, now: bool) -> None:
+        self._ended_by = by
+        self._over.set()
+        if now:
+            for task in self._tasks:
+                task.cancel()
+
+    async def _end(self, tasks: Iterable["asyncio.Task[None]"]) -> None:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(FLUSH_SECONDS):
+                await self._outbox.flush()
+        self._outbox.close()
+
+    @contextmanager
+    def _signals(self) -> Iterator[None]:
+        """End in good order when asked to. Only the main thread is ever asked."""
+        here = threading.current_thread() is threading.main_thread()
+        wanted = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP) if here else ()
+        for number in wanted:
+            self._loop.add_signal_handler(number, partial(self._finish, number, now=True))
+        try:
+            yield
+        finally:
+            for number in wanted:
+                self._loop.remove_signal_handler(number)
+
+
+def _id(message: JSON) -> rpc.RequestId | None:
+    id = message.get("id") if isinstance(message, dict) else None
+    return id if rpc.is_id(id) else None
+
+
+@contextmanager
+def _streams(stdin: int | None, stdout: int | None) -> Iterator[tuple[int, int]]:
+    """The two ends of the conversation, and nobody else on them: a stray print must not break the protocol."""
+    if stdin is not None and stdout is not None:
+        yield stdin, stdout
+        return
+    nothing = os.open(os.devnull, os.O_RDWR)
+    source, sink, log = (_copy(fd, instead=nothing) for fd in (0, 1, 2))
+    try:
+        os.dup2(nothing, 0)
+        os.dup2(log, 1)
+        yield source, sink
+    finally:
+        if sys.stdout is not None:
+            with suppress(OSError, ValueError):
+                sys.stdout.flush()
+        os.dup2(source, 0)
+        os.dup2(sink, 1)
+        for fd in (nothing, source, sink, log):
+            os.close(fd)
+
+
+def _copy(fd: int, *, instead: int) -> int:
+    try:
+        return os.dup(fd)
+    except OSError:
+        return os.dup(instead)  # we were started without it

@@ -1,0 +1,202 @@
+"""Asking a program what it is.
+
+One start serves both dialects: argv says `description`, and `TOOLBOX_ACTION=describe` says the same to an Amp toolbox
+program, which without it would *execute*. The answer tells which dialect it speaks.
+"""
+
+import asyncio
+import os
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from ..backends.process import callers, file_digest
+from ..core.errors import InvalidJson, ToolcribError, ToolError
+from ..core.jsontext import JSON, dump, parse
+from ..core.limits import Limits, duration
+from ..core.process import Command, Completed, Sandbox
+from ..core.schema import compiled
+from ..core.tool import NAME
+
+SECONDS = 5.0
+"""How long a program may take to say what it is."""
+_OUTPUT_BYTES = 512 * 1024
+_SAID = 500
+_LINE = re.compile(r"([A-Za-z_][A-Za-z0-9_-]*)\s*:\s*(.*)")
+_TYPES = {"string", "number", "integer", "boolean", "array", "object"}
+_OPTIONAL = re.compile(r"\(?optional\)?[:,]?\s*", re.IGNORECASE)
+
+
+class Description(NamedTuple):
+    """What a program says of itself, checked."""
+
+    name: str
+    description: str
+    schema: str
+    """JSON text, so that a cached one need not be parsed to be listed."""
+    dialect: str
+    version: str
+    digest: str
+    seconds: float | None = None
+    """Its own wish for a time limit."""
+
+
+class Prober:
+    """Starts programs to be described, each in its own directory, with the plain environment of a tool."""
+
+    def __init__(self, sandbox: Sandbox, environ: Mapping[str, str], variables: tuple[str, ...], *, marks: Any) -> None:
+        self._sandbox, self._environ, self._variables = sandbox, environ, variables
+        self._next_mark = marks
+
+    async def describe(self, program: str) -> Description:
+        """Raises: `ToolcribError` with what is wrong and how to put it right."""
+        digest, mentions_config = file_digest(program), _mentions_config(program)
+        done = await self._ask(program, "description")
+        value = _parsed(done)
+        dialect, name, text, schema = _understood(value)
+        _check_name(name)
+        if not isinstance(text, str) or not text.strip():
+            raise _malformed("`description` must say in words what the tool does")
+        compiled(schema)
+        seconds = None
+        # A program that does not know the verb should answer with its usage. One that takes every verb for `run` must
+        # not be run by this question, so only a program that mentions the word is asked.
+        if dialect == "run" and mentions_config:
+            seconds = _wish(await self._ask(program, "config"))
+        if file_digest(program) != digest:
+            raise ToolError("it changed while it was being asked; list again")
+        version = value.get("version") if isinstance(value, dict) else None
+        return Description(
+            name,
+            text,
+            dump(schema).decode(),
+            dialect,
+            version if isinstance(version, str) else "0.0.0",
+            digest,
+            seconds,
+        )
+
+    async def _ask(self, program: str, verb: str) -> Completed:
+        mark = self._next_mark()
+        env = {name: self._environ[name] for name in self._variables if name in self._environ}
+        env |= {"TOOLCRIB_CALL_ID": mark, "TOOLCRIB_TOOL_DIR": os.path.dirname(program)} | callers(self._environ)
+        if verb == "description":
+            env["TOOLBOX_ACTION"] = "describe"
+        command = Command(
+            (program, verb), os.path.dirname(program), mark, env, limits=Limits(SECONDS, output_bytes=_OUTPUT_BYTES)
+        )
+        try:
+            async with asyncio.timeout(SECONDS):
+                return await self._sandbox.exec(command)
+        except TimeoutError:
+            message = f"`{verb}` took longer than {SECONDS:g} s; it should print its answer and exit at once"
+            raise ToolError(message, code="TIMEOUT") from None
+
+
+def _parsed(done: Completed) -> Any:
+    """The JSON object it printed, or, if it is not JSON, the text."""
+    said = (done.stderr.text().strip() or done.stdout.text().strip())[:_SAID]
+    if done.code:
+        hint = f": {said}" if said else " and said nothing"
+        raise ToolError(f"`description` failed with exit status {done.code}{hint}")
+    text = done.stdout.text()
+    if done.stdout.omitted:
+        raise _malformed(f"`description` printed more than {_OUTPUT_BYTES} bytes")
+    if not text.strip():
+        raise _malformed("`description` printed nothing" + (f" on stdout; on stderr: {said}" if said else ""))
+    try:
+        return parse(text)
+    except InvalidJson as exc:
+        if _LINE.match(text.lstrip()) and not text.lstrip().startswith(("{", "[")):
+            return text
+        raise _malformed(f"`description` must print one JSON object: {exc}") from None
+
+
+def _understood(value: Any) -> tuple[str, Any, Any, Any]:
+    """Dialect, name, description and schema."""
+    if isinstance(value, str):
+        return ("amp-text", *_from_lines(value))
+    if not isinstance(value, dict):
+        raise _malformed("`description` must print one JSON object with name, description and input_schema")
+    name, text = value.get("name"), value.get("description")
+    if "input_schema" in value:
+        return "run", name, text, value["input_schema"]
+    if "inputSchema" in value:
+        return "amp-json", name, text, value["inputSchema"]
+    if isinstance(value.get("args"), dict):
+        args = {key: (spec if isinstance(spec, list) else [spec]) for key, spec in value["args"].items()}
+        parameters = {key: (str(spec[0]), str(spec[1]) if len(spec) > 1 else "") for key, spec in args.items() if spec}
+        return "amp-json", name, text, _object_schema(parameters)
+    raise _malformed("`input_schema` is missing: a JSON Schema of the arguments, with `type: object`")
+
+
+def _from_lines(text: str) -> tuple[Any, Any, Any]:
+    """`name: …`, `description: …`, then `parameter: type description`."""
+    about: dict[str, str] = {}
+    parameters: dict[str, tuple[str, str]] = {}
+    for line in filter(None, map(str.strip, text.splitlines())):
+        found = _LINE.fullmatch(line)
+        if found is None:
+            raise _malformed(f"the line {line[:80]!r} is not `key: value`")
+        key, rest = found[1], found[2]
+        if key in ("name", "description") and key not in about:
+            about[key] = rest
+        else:
+            kind, _, words = rest.partition(" ")
+            parameters[key] = (kind, words.strip())
+    return about.get("name"), about.get("description"), _object_schema(parameters)
+
+
+def _object_schema(parameters: Mapping[str, tuple[str, str]]) -> dict[str, JSON]:
+    """A schema from (type, words) pairs; `type?` and the word `optional` mark what may be left out."""
+    properties: dict[str, JSON] = {}
+    required = []
+    for key, (kind, words) in parameters.items():
+        optional = kind.endswith("?") or _OPTIONAL.match(words)
+        kind = kind.rstrip("?").lower()
+        if kind not in _TYPES:
+            raise _malformed(f"the parameter {key!r} has the type {kind!r}; use one of {', '.join(sorted(_TYPES))}")
+        properties[key] = {"type": kind, "description": words}
+        if not optional:
+            required.append(key)
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+def _wish(done: Completed) -> float | None:
+    """The time limit that `config` asks for. A program that does not know the verb has no wishes."""
+    if done.code:
+        return None
+    try:
+        value = parse(done.stdout.text())
+    except InvalidJson:
+        return None
+    if not isinstance(value, dict) or "timeout" not in value:
+        return None
+    try:
+        return duration(value["timeout"])
+    except ValueError as exc:
+        raise _malformed(f"`config`: timeout: {exc}") from None
+
+
+def _mentions_config(program: str) -> bool:
+    try:
+        with open(program, "rb") as file:
+            overlap = b""
+            while chunk := file.read(1 << 20):
+                if b"config" in overlap + chunk:
+                    return True
+                overlap = chunk[-5:]
+    except OSError:
+        pass
+    return False
+
+
+def _check_name(name: Any) -> None:
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        shown = dump(name).decode()[:100]
+        message = f"`name` is {shown}; a tool name is 1 to 64 of A-Z a-z 0-9 _ -"
+        raise ToolcribError(message, code="TOOL_NAME_INVALID")
+
+
+def _malformed(message: str) -> ToolcribError:
+    return ToolcribError(message, code="VALIDATION_ERROR")

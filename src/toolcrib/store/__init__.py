@@ -1,0 +1,1 @@
+"""Our files on disk."""

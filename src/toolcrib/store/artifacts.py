@@ -1,0 +1,61 @@
+"""Output that was too long to keep in memory, whole, in files with a handle."""
+
+import os
+import re
+import time
+from dataclasses import dataclass
+
+from .home import PRIVATE_FILE, Home
+
+MAX_AGE_SECONDS = 14 * 24 * 3600.0
+MAX_TOTAL_BYTES = 2 * 1024**3
+_ID = re.compile(r"[A-Za-z0-9_.-]{1,100}")
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    id: str
+    path: str
+    bytes: int
+    at: float
+
+
+class ArtifactFiles:
+    """Files in the `artifacts` directory of the home. They hold a tool's output raw."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+
+    def create(self, name: str) -> tuple[str, str, int]:
+        path = os.path.join(self._home.directory("artifacts"), name)
+        return name, path, os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE)
+
+    def find(self, ident: str) -> str | None:
+        """The path of an artifact. An id is a name, never a path."""
+        if not _ID.fullmatch(ident) or ident.startswith("."):
+            return None
+        path = self._home.file("artifacts", ident)
+        return path if os.path.isfile(path) and not os.path.islink(path) else None
+
+    def all(self) -> list[Artifact]:
+        """Newest first."""
+        try:
+            with os.scandir(self._home.file("artifacts")) as entries:
+                found = [
+                    Artifact(entry.name, entry.path, entry.stat().st_size, entry.stat().st_mtime)
+                    for entry in entries
+                    if entry.is_file(follow_symlinks=False)
+                ]
+        except FileNotFoundError:
+            return []
+        return sorted(found, key=lambda artifact: artifact.at, reverse=True)
+
+    def prune(self, *, max_age: float = MAX_AGE_SECONDS, max_total: int = MAX_TOTAL_BYTES) -> list[Artifact]:
+        """Remove what is too old, and the oldest of what is too much. Returns what was removed."""
+        kept, removed = 0, []
+        for artifact in self.all():
+            kept += artifact.bytes
+            if time.time() - artifact.at > max_age or kept > max_total:
+                os.unlink(artifact.path)
+                removed.append(artifact)
+        return removed

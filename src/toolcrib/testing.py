@@ -1,0 +1,115 @@
+"""The fakes we test with, for everybody who tests tools, approvers and sandboxes of their own."""
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from .core.call import Call, Result
+from .core.context import Context, Host
+from .core.events import Event
+from .core.jsontext import JSON
+from .core.limits import Limits
+from .core.policy import Answer, Decision, Question, Verdict
+from .core.process import Captured, Command, Completed, Ended
+from .core.source import Loaded
+from .core.tool import Tool
+
+
+class ScriptedApprover:
+    """Gives the answers it was given, and remembers what it was asked."""
+
+    def __init__(self, *answers: bool) -> None:
+        self.answers = list(answers)
+        self.asked: list[Question] = []
+
+    async def approve(self, question: Question) -> Answer:
+        self.asked.append(question)
+        return Answer(allowed=self.answers.pop(0), by="script")
+
+
+class FixedPolicy:
+    """The same verdict for every call."""
+
+    def __init__(self, decision: Decision, reason: str = "a fixed policy") -> None:
+        self._verdict = Verdict(decision, reason)
+
+    def judge(self, call: Call, tool: Tool) -> Verdict:
+        return self._verdict
+
+
+class ScriptedSandbox:
+    """Starts nothing. Remembers the commands and gives the answers it was given."""
+
+    name = "scripted"
+
+    def __init__(self, *answers: Completed | bytes) -> None:
+        self.answers = list(answers)
+        self.commands: list[Command] = []
+
+    async def exec(self, command: Command, *, ended: Ended | None = None) -> Completed:
+        self.commands.append(command)
+        answer = self.answers.pop(0)
+        if isinstance(answer, bytes):
+            answer = Completed(0, Captured(answer, total=len(answer)), Captured())
+        if ended is not None:
+            ended(answer)
+        return answer
+
+
+class Recorder:
+    """An observer that keeps everything it is told."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def ready(self) -> None:
+        pass
+
+    def notice(self, event: Event) -> None:
+        self.events.append(event)
+
+
+class FixedSource:
+    """A source that always offers the same."""
+
+    def __init__(self, *tools: Tool, rank: int = 0) -> None:
+        self.rank = rank
+        self._loaded = Loaded(tools)
+
+    async def load(self) -> Loaded:
+        return self._loaded
+
+
+class FakeHands:
+    """What a context needs from an executor: answers to `confirm`, results for `call`, and a log to read."""
+
+    def __init__(self, *, confirms: bool = False, results: Mapping[str, Result] | None = None) -> None:
+        self.confirms, self.results = confirms, dict(results or {})
+        self.confirmed: list[str] = []
+        self.called: list[tuple[str, dict[str, Any]]] = []
+        self.logged: list[tuple[str, str]] = []
+
+    async def confirm(self, ctx: Context, message: str) -> bool:
+        self.confirmed.append(message)
+        return self.confirms
+
+    async def call_from(self, ctx: Context, name: str, args: Mapping[str, JSON]) -> Result:
+        self.called.append((name, dict(args)))
+        return self.results[name]
+
+    def log(self, ctx: Context, level: str, message: str) -> None:
+        self.logged.append((level, message))
+
+
+def fake_context(
+    workspace: str | os.PathLike[str] = ".",
+    *,
+    sandbox: ScriptedSandbox | None = None,
+    hands: FakeHands | None = None,
+    environ: Mapping[str, str] | None = None,
+    code: object | None = None,
+    limits: Limits | None = None,
+) -> Context:
+    """A context for running one tool alone."""
+    host = Host(os.fspath(workspace), sandbox or ScriptedSandbox(), environ or {}, code=code)
+    return Context(host, Call("tool", {}, host.next_id(), "test"), limits or Limits(), hands or FakeHands())
