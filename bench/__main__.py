@@ -7,12 +7,13 @@ import json
 import subprocess
 import sys
 import tempfile
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
 from bench.measure import Row
 from bench.peers import PeersUnavailable, peer_versions
-from bench.report import document, missed, table
+from bench.report import WIDTH, document, missed, table
 from bench.rows import discovery, executable, in_process, limits, list_cold, mcp_stdio
 from bench.scratch import CompilerMissing, Scratch
 from bench.worker import WorkerFailed
@@ -33,7 +34,8 @@ def main() -> int:
     peers = peer_versions()
     print(table(rows))
     if peers:
-        print("\npeers: " + ", ".join(f"{name} {version}" for name, version in peers.items()))
+        named = ", ".join(f"{name} {version}" for name, version in peers.items())
+        print("\n" + textwrap.fill(f"peers: {named}", WIDTH))
     text = json.dumps(document(rows, peers=peers, quick=options.quick), indent=1)
     options.json.write_text(text + "\n")
     failed = missed(rows)

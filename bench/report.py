@@ -78,7 +78,7 @@ def _times(median: float, minimum: float, unit: str) -> str:
 
 
 def _ratio(value: float) -> str:
-    return f"{value:.2f}x" if value >= 0.1 else f"{value:.4f}x"
+    return f"{value:.2f}x" if value >= 1 else f"{value:.3f}x" if value >= 0.1 else f"{value:.4f}x"
 
 
 def _row(row: Row) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -18,18 +19,23 @@ class Worker:
     """A warmed-up process that runs its subject N times and says how many nanoseconds that took.
 
     Raises:
-        WorkerFailed: it did not come up, or stopped; its stderr went to the terminal.
+        WorkerFailed: it did not come up, or stopped, with the last line of its stderr.
     """
 
     def __init__(self, name: str, command: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> None:
         self.name = name
+        self._complaints = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115  # lives as long as the worker
         self._process = subprocess.Popen(
-            command, cwd=cwd, env=dict(env), text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            command,
+            cwd=cwd,
+            env=dict(env),
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._complaints,
         )
-        first = self._answer()
-        if first != "ready":
-            self._end()
-            raise WorkerFailed(f"{name} did not come up: it said {first!r}")
+        if self._answer() != "ready":
+            raise self._failure("did not come up")
 
     def __enter__(self) -> Worker:
         return self
@@ -46,7 +52,7 @@ class Worker:
         self._process.stdin.flush()
         answer = self._answer()
         if not answer.isdigit():
-            raise WorkerFailed(f"{self.name} stopped in the middle: it said {answer!r}")
+            raise self._failure("stopped in the middle")
         return int(answer) / calls
 
     def contender(self, *, calls: int) -> Contender:
@@ -57,8 +63,16 @@ class Worker:
         assert self._process.stdout
         return self._process.stdout.readline().strip()
 
+    def _failure(self, what: str) -> WorkerFailed:
+        """What is wrong, in the worker's own last words."""
+        self._complaints.seek(0)
+        words = self._complaints.read().strip().splitlines() or ["nothing on stderr"]
+        self._end()
+        return WorkerFailed(f"{self.name} {what} (status {self._process.returncode}): {words[-1]}")
+
     def _end(self) -> None:
         assert self._process.stdin and self._process.stdout
+        self._complaints.close()
         try:
             self._process.stdin.close()
         except BrokenPipeError:

@@ -34,13 +34,11 @@ def _compare(scratch: Scratch, home: Path, *, title: str, program: Path, rounds:
     ours = [str(home), str(scratch.workspace()), f"custom_tool_{program.name}"]
     with ExitStack() as stack:
         workers = [
-            Worker(FLOOR, floor, cwd=ROOT, env=scratch.env()),
-            scratch.worker(OURS, "run_toolcrib", *ours),
-            scratch.worker("subprocess.run", "run_subprocess", str(program), INPUT),
-            scratch.worker("asyncio exec", "run_asyncio", str(program), INPUT),
+            stack.enter_context(Worker(FLOOR, floor, cwd=ROOT, env=scratch.env())),
+            stack.enter_context(scratch.worker(OURS, "run_toolcrib", *ours)),
+            stack.enter_context(scratch.worker("subprocess.run", "run_subprocess", str(program), INPUT)),
+            stack.enter_context(scratch.worker("asyncio exec", "run_asyncio", str(program), INPUT)),
         ]
-        for worker in workers:
-            stack.enter_context(worker)
         taken = interleave([worker.contender(calls=CALLS) for worker in workers], rounds=rounds)
     mine = taken.pop(OURS)
     return [

@@ -6,6 +6,7 @@ from typing import Any
 
 from .core.call import Call, Result
 from .core.context import Context, Host
+from .core.errors import ToolError
 from .core.events import Event
 from .core.jsontext import JSON
 from .core.limits import Limits
@@ -101,9 +102,44 @@ class FakeHands:
         self.logged.append((level, message))
 
 
+class MemoryFiles:
+    """A workspace that lies in a dictionary."""
+
+    def __init__(self, files: Mapping[str, bytes | str], report: dict[str, Any] | None = None) -> None:
+        self.files = {path: data.encode() if isinstance(data, str) else data for path, data in files.items()}
+        self.report = report if report is not None else {}
+
+    def read(self, path: str) -> bytes:
+        if path not in self.files:
+            raise ToolError(f"File not found: {path}", code="FILE_NOT_FOUND", details={"path": path})
+        self.report["bytes_read"] = self.report.get("bytes_read", 0) + len(self.files[path])
+        self.report.setdefault("files_accessed", []).append(path)
+        return self.files[path]
+
+    def write(self, path: str, data: bytes | str) -> None:
+        self.files[path] = data.encode() if isinstance(data, str) else data
+        self.report["bytes_written"] = self.report.get("bytes_written", 0) + len(self.files[path])
+        self.report.setdefault("files_accessed", []).append(path)
+
+    def exists(self, path: str) -> bool:
+        return path in self.files or any(name.startswith(path.rstrip("/") + "/") for name in self.files)
+
+    def unlink(self, path: str) -> None:
+        self.read(path)
+        del self.files[path]
+
+    def list(self, path: str = ".") -> list[str]:
+        below = "" if path == "." else path.rstrip("/") + "/"
+        return sorted({name.removeprefix(below).split("/")[0] for name in self.files if name.startswith(below)})
+
+    def stat(self, path: str) -> os.stat_result:
+        return os.stat_result((0o100644, 0, 0, 1, 0, 0, len(self.read(path)), 0, 0, 0))
+
+
 def fake_context(
-    workspace: str | os.PathLike[str] = ".",
+    files: Mapping[str, bytes | str] | None = None,
     *,
+    cwd: str = "/work",
     sandbox: ScriptedSandbox | None = None,
     hands: FakeHands | None = None,
     environ: Mapping[str, str] | None = None,
@@ -111,5 +147,11 @@ def fake_context(
     limits: Limits | None = None,
 ) -> Context:
     """A context for running one tool alone."""
-    host = Host(os.fspath(workspace), sandbox or ScriptedSandbox(), environ or {}, code=code)
+    held = MemoryFiles(files or {})
+
+    def with_report(report: dict[str, JSON]) -> MemoryFiles:
+        held.report = report
+        return held
+
+    host = Host(cwd, sandbox or ScriptedSandbox(), with_report, environ or {}, code=code)
     return Context(host, Call("tool", {}, host.next_id(), "test"), limits or Limits(), hands or FakeHands())

@@ -110,6 +110,25 @@ class Client:
         return answer
 
 
+class Gate:
+    """A tool that stops in the middle until it is let go on, and says what became of it."""
+
+    def __init__(self) -> None:
+        self.entered, self.open, self.ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self.cancelled = False
+
+    async def __call__(self, args: dict[str, Any], progress: ProgressSink | None) -> Result:
+        self.entered.set()
+        try:
+            await self.open.wait()
+            return Result(data="through")
+        except asyncio.CancelledError:
+            self.cancelled = True
+            raise
+        finally:
+            self.ended.set()
+
+
 async def echo(args: dict[str, Any], progress: ProgressSink | None) -> Result:
     return Result(data=args)
 
@@ -119,6 +138,11 @@ def crib() -> FakeCrib:
     crib = FakeCrib()
     crib.offer("echo", echo)
     return crib
+
+
+@pytest.fixture
+def gate() -> Callable[[], Gate]:
+    return Gate
 
 
 @pytest.fixture

@@ -25,35 +25,42 @@ def text(result: Result) -> str:
     return str(block["text"])
 
 
+CAUTIOUS = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": True}
+
+
 def test_a_declaration() -> None:
-    shown = declaration(tool(schema={"properties": {"a": {}}}, capabilities=Capabilities(writes_files=True)), NEW)
-    assert shown == {
+    assert declaration(tool(schema={"properties": {"a": {}}}), NEW) == {
         "name": "t",
         "description": "Does t.",
         "inputSchema": {"properties": {"a": {}}, "type": "object"},
-        "annotations": {"readOnlyHint": False, "destructiveHint": True},
+        "annotations": CAUTIOUS,
     }
 
 
+@pytest.mark.parametrize("schema", [{}, {"type": ["object", "null"]}, {"$ref": "#/$defs/a", "$defs": {"a": {}}}])
+def test_the_root_of_the_arguments_is_an_object(schema: Any) -> None:
+    assert declaration(tool(schema=schema), NEW)["inputSchema"] == {**schema, "type": "object"}
+
+
 def test_hints_are_not_for_the_first_revision() -> None:
-    changing = tool(capabilities=Capabilities(executes_commands=True))
-    assert "annotations" not in declaration(changing, REVISION["2024-11-05"])
-    assert "annotations" in declaration(changing, REVISION["2025-03-26"])
+    assert "annotations" not in declaration(tool(), REVISION["2024-11-05"])
+    assert "annotations" in declaration(tool(), REVISION["2025-03-26"])
 
 
 def test_silence_is_not_a_claim_to_be_harmless() -> None:
-    assert annotations(tool()) == {}
-    assert annotations(tool(capabilities=Capabilities(idempotent=True))) == {"idempotentHint": True}
-    assert annotations(tool(capabilities=Capabilities(accesses_network=True))) == {"openWorldHint": True}
+    assert annotations(tool()) == CAUTIOUS
+    assert annotations(tool(capabilities=Capabilities(idempotent=True))) == {**CAUTIOUS, "idempotentHint": True}
 
 
-def test_a_built_in_says_all_four() -> None:
+def test_a_built_in_is_what_it_says() -> None:
     assert annotations(tool(source="builtin")) == {
         "readOnlyHint": True,
         "destructiveHint": False,
         "idempotentHint": False,
         "openWorldHint": False,
     }
+    writing = Capabilities(writes_files=True, accesses_network=True)
+    assert annotations(tool(source="builtin", capabilities=writing)) == CAUTIOUS
 
 
 OBJECT = {"type": "object", "properties": {"n": {"type": "integer"}}}
@@ -118,6 +125,13 @@ def test_a_failure_has_its_code_its_message_and_its_streams() -> None:
 
 def test_a_stream_that_the_message_repeats_is_said_once() -> None:
     assert text(Result(error=ErrorInfo("E", "it said: no disk", {"stderr": "no disk\n"}))) == "E: it said: no disk"
+
+
+def test_the_faults_of_arguments_are_a_list_to_read() -> None:
+    faults = [{"pointer": "/a", "message": "/a: expected a string, got 1"}, "and this", {"pointer": "/b"}]
+    assert text(Result(error=ErrorInfo("VALIDATION_ERROR", "Invalid parameters", faults))) == (
+        'VALIDATION_ERROR: Invalid parameters\n- /a: expected a string, got 1\n- and this\n- {"pointer":"/b"}'
+    )
 
 
 @pytest.mark.parametrize("details", [[{"pointer": "/a"}], "plain", 3, {"a": [1]}, {"stdout": None}])

@@ -47,8 +47,8 @@ class Served:
     def initialize(self) -> Any:
         return self.ask("initialize", {"protocolVersion": "2025-11-25"}, id="init")["result"]
 
-    def call(self, name: str, **arguments: Any) -> Any:
-        return self.ask("tools/call", {"name": name, "arguments": arguments})["result"]
+    def call(self, tool: str, **arguments: Any) -> Any:
+        return self.ask("tools/call", {"name": tool, "arguments": arguments})["result"]
 
     def start_slow(self) -> int:
         """A call that does not end; the descriptor becomes readable when its program is gone."""
@@ -129,8 +129,9 @@ def test_a_cancelled_call_ends_its_program(served: Served) -> None:
     assert served.rest()[2] == 0
 
 
-def test_a_server_without_streams(workshop: Any) -> None:
-    closed = ["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", *workshop.command("--ask", "client")]
+@pytest.mark.parametrize("closing", ["<&-", ">&-", "<&- >&- 2>&-"])
+def test_a_server_without_streams(workshop: Any, closing: str) -> None:
+    closed = ["sh", "-c", f'exec "$@" </dev/null {closing}', "sh", *workshop.command("--ask", "client")]
     assert subprocess.run(closed, env=workshop.environment(), timeout=60, check=False).returncode == 0
 
 

@@ -82,22 +82,15 @@ class Result:
         }
 
 
-class Outcome(NamedTuple):
-    """What came of some work: a value, or the exception that ended it."""
-
-    value: Any = None
-    failure: BaseException | None = None
-
-
-async def settle(work: Awaitable[Any]) -> Outcome:
-    """Wait for work that may fail in any way.
+async def settle(work: Awaitable[Any]) -> tuple[Any, Exception | None]:
+    """Wait for work that may fail in any way: its value, or how it failed.
 
     This holds the one broad `except` of the package: a tool's bug must not end the agent's turn. Cancellation passes.
     """
     try:
-        return Outcome(await work)
+        return await work, None
     except Exception as exc:
-        return Outcome(None, exc)
+        return None, exc
 
 
 def explain(failure: BaseException) -> ErrorInfo:
@@ -113,8 +106,10 @@ def writable(data: JSON) -> JSON:
     Raises:
         InvalidJson: if it cannot.
     """
-    try:
-        dump(data)
-    except InvalidJson as exc:
-        raise InvalidJson(f"the tool returned a {type(data).__name__}, which {exc}", code="EXECUTION_ERROR") from None
+    if type(data) is not str:
+        try:
+            dump(data)
+        except InvalidJson as exc:
+            what = f"the tool returned a {type(data).__name__}, which {exc}"
+            raise InvalidJson(what, code="EXECUTION_ERROR") from None
     return data

@@ -2,8 +2,9 @@
 
 import itertools
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial, partialmethod
 from typing import Protocol
 
 from .call import Call, Result
@@ -25,7 +26,9 @@ class Host:
     cwd: str
     """The workspace; every process tool starts here."""
     sandbox: Sandbox
-    environ: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
+    files: Callable[[dict[str, JSON]], Workspace]
+    """Makes a call's guarded files, which note in a dictionary what they did."""
+    environ: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Where allow-listed variables are taken from."""
     artifacts: Artifacts | None = None
     code: object | None = None
@@ -69,7 +72,7 @@ class Context:
 
     @property
     def workspace(self) -> Workspace:
-        return Workspace(self.host.cwd, self.report)
+        return self.host.files(self.report)
 
     @property
     def sandbox(self) -> Sandbox:
@@ -89,7 +92,7 @@ class Context:
 
     @property
     def log(self) -> "Log":
-        return Log(self)
+        return Log(partial(self._hands.log, self))
 
     def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
         """Say how far the work is."""
@@ -104,26 +107,17 @@ class Context:
         """Use another tool, through the same gate, judged as itself."""
         return await self._hands.call_from(self, name, args)
 
-    def write_log(self, level: str, message: str) -> None:
-        self._hands.log(self, level, message)
-
 
 class Log:
     """A tool's log. Lines go to whoever observes the runtime."""
 
-    __slots__ = ("_ctx",)
+    def __init__(self, write: Callable[[str, str], None]) -> None:
+        self._write = write
 
-    def __init__(self, ctx: Context) -> None:
-        self._ctx = ctx
+    def _line(self, level: str, message: str) -> None:
+        self._write(level, message)
 
-    def debug(self, message: str) -> None:
-        self._ctx.write_log("debug", message)
-
-    def info(self, message: str) -> None:
-        self._ctx.write_log("info", message)
-
-    def warn(self, message: str) -> None:
-        self._ctx.write_log("warn", message)
-
-    def error(self, message: str) -> None:
-        self._ctx.write_log("error", message)
+    debug = partialmethod(_line, "debug")
+    info = partialmethod(_line, "info")
+    warn = partialmethod(_line, "warn")
+    error = partialmethod(_line, "error")

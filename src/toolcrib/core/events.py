@@ -1,10 +1,8 @@
 """What the executor tells those who listen: the record, the counters, a screen."""
 
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from .call import Call, Result
-from .policy import Verdict
 from .tool import Tool
 
 
@@ -13,7 +11,9 @@ class Started(NamedTuple):
 
     call: Call
     tool: Tool
-    verdict: Verdict
+    payload: bytes | None
+    """The arguments as canonical JSON."""
+    approval: str
 
 
 class Finished(NamedTuple):
@@ -21,13 +21,11 @@ class Finished(NamedTuple):
 
     call: Call
     tool: Tool | None
-    verdict: Verdict | None
+    payload: bytes | None
     result: Result
-    cancelled: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Logged:
+class Logged(NamedTuple):
     """A line a tool wrote to its log."""
 
     call: Call

@@ -1,18 +1,18 @@
 """The pipeline: look up, verify, check, judge, ask, run, record. In that order, for every call, whatever its door."""
 
 import asyncio
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from difflib import get_close_matches
+from time import perf_counter
 from typing import Any
 
-from .call import Call, ErrorInfo, Outcome, Result, explain, settle, writable
+from .call import Call, ErrorInfo, Result, Retry, explain, settle, writable
 from .context import Context, Host
 from .deadline import Expired, within
 from .errors import Refused, ToolError
 from .events import Event, Finished, Logged, Observer, Started
-from .jsontext import JSON, dump
-from .limits import INPUT_BYTES, Limits, Places
+from .jsontext import JSON, canonical
+from .limits import INPUT_BYTES, Limits
 from .policy import Approver, Decision, Policy, Question, Verdict
 from .registry import Registry
 from .tool import Tool
@@ -24,16 +24,17 @@ MAX_DEPTH = 16
 class _Run:
     """What is known of a call so far."""
 
-    __slots__ = ("approved_by", "attempts", "call", "ctx", "started", "tool", "verdict")
+    __slots__ = ("approved_by", "attempts", "call", "ctx", "payload", "started", "tool", "verdict")
 
     def __init__(self, call: Call) -> None:
         self.call = call
-        self.started = time.perf_counter()
-        self.attempts = 0
         self.tool: Tool | None = None
         self.verdict: Verdict | None = None
         self.approved_by: str | None = None
+        self.payload: bytes | None = None
         self.ctx: Context | None = None
+        self.attempts = 0
+        self.started = perf_counter()
 
 
 class Executor:
@@ -47,22 +48,22 @@ class Executor:
         *,
         approver: Approver | None = None,
         observers: Sequence[Observer] = (),
-        places: Places | None = None,
+        places: asyncio.Semaphore | None = None,
     ) -> None:
         self.registry, self.policy, self.host = registry, policy, host
         self.approver, self.observers = approver, observers
-        self.places = places or Places(32)
+        self.places = places or asyncio.Semaphore(32)
 
     async def call(self, call: Call) -> Result:
         run = _Run(call)
         try:
-            outcome = await settle(self._pass(run))
+            data, failure = await settle(self._pass(run))
         except asyncio.CancelledError:
             if run.ctx is not None:
                 run.ctx.cancelled = True
-            self._record(run, Result(error=ErrorInfo("CANCELLED", "the caller gave up")), cancelled=True)
+            self._record(run, None, ErrorInfo("CANCELLED", "the caller gave up"))
             raise
-        return self._record(run, _result(outcome))
+        return self._record(run, data, None if failure is None else explain(failure))
 
     def validate(self, name: str, args: Mapping[str, JSON]) -> list[str]:
         """What is wrong with these arguments; nothing runs."""
@@ -76,15 +77,16 @@ class Executor:
         call = run.call
         tool = run.tool = self._resolve(call.name)
         _verify(tool)
+        run.payload = _payload(call)
         _check(call, tool)
         verdict = run.verdict = self.policy.judge(call, tool)
-        if verdict.decision is not Decision.PRE_APPROVED:
+        if verdict.decision:  # anything but pre-approved
             await self._approve(run, tool, verdict)
         for observer in self.observers:
             observer.ready()
         if tool.backend.starts_process:
-            self._tell(Started(call, tool, verdict))
-        return await self._run(run, tool)
+            self._tell(Started(call, tool, run.payload, verdict.decision.wire))
+        return await (self._attempt(run, tool) if call.retry is None else self._retrying(run, tool, call.retry))
 
     def _resolve(self, name: str) -> Tool:
         tool = self.registry.get(name)
@@ -103,25 +105,22 @@ class Executor:
             raise Refused(
                 f"{name} needs approval ({verdict.reason}), and there is nobody to ask", code="APPROVAL_REQUIRED"
             )
-        asked = time.perf_counter()
+        asked = perf_counter()
         answer = await self.approver.approve(Question(run.call, tool, verdict.reason))
-        run.started += time.perf_counter() - asked  # a person's time is not the tool's
+        run.started += perf_counter() - asked  # a person's time is not the tool's
         if not answer.allowed:
             raise Refused(f"{name} was not approved ({answer.by})", code="APPROVAL_DENIED")
         run.approved_by = answer.by
         _verify(tool)  # what was approved is what runs, however long the answer took
 
-    async def _run(self, run: _Run, tool: Tool) -> Any:
-        retry = run.call.retry
-        if retry is None:
-            return await self._attempt(run, tool)
+    async def _retrying(self, run: _Run, tool: Tool, retry: Retry) -> Any:
         delay = retry.delay_ms / 1000
         while True:
-            outcome = await settle(self._attempt(run, tool))
-            if outcome.failure is None:
-                return outcome.value
-            if run.attempts >= retry.max_attempts or not _may_repeat(tool, outcome.failure):
-                raise outcome.failure
+            value, failure = await settle(self._attempt(run, tool))
+            if failure is None:
+                return value
+            if run.attempts >= retry.max_attempts or not _may_repeat(tool, failure):
+                raise failure
             await asyncio.sleep(delay)
             delay *= retry.backoff_multiplier
 
@@ -147,28 +146,29 @@ class Executor:
             message = f"{tool.name} ran longer than {limits.seconds:g} s and was ended"
             raise ToolError(message, code="TIMEOUT", details={"seconds": limits.seconds, **ctx.evidence}) from None
 
-    async def _in_place(self, run: _Run, work: Any, seconds: float) -> Any:
-        waited = time.perf_counter()
+    async def _in_place(self, run: _Run, work: Coroutine[Any, Any, Any], seconds: float) -> Any:
+        """Run when there is a place for one more process."""
+        asked = perf_counter()
         try:
-            await self.places.__aenter__()
+            await self.places.acquire()
         except BaseException:
             work.close()
             raise
         try:
-            run.started += time.perf_counter() - waited  # waiting in our own queue does not count
+            run.started += perf_counter() - asked  # waiting in our own queue does not count
             return await within(work, seconds)
         finally:
-            await self.places.__aexit__()
+            self.places.release()
 
-    def _record(self, run: _Run, result: Result, *, cancelled: bool = False) -> Result:
-        """Complete the result and tell the observers, before anybody else hears of it."""
+    def _record(self, run: _Run, data: JSON, error: ErrorInfo | None) -> Result:
+        """Make the result and tell the observers, before anybody else hears of it."""
         tool, call, verdict = run.tool, run.call, run.verdict
         metadata: dict[str, JSON] = {
             "tool": call.name,
             "version": tool.version if tool else None,
             "digest": tool.digest if tool else None,
             "call_id": call.id,
-            "execution_time_ms": round((time.perf_counter() - run.started) * 1000, 3),
+            "execution_time_ms": int((perf_counter() - run.started) * 1e6) / 1000,
             "approval": verdict.decision.wire if verdict else None,
             "sandbox": self.host.sandbox.name if tool and tool.backend.starts_process else None,
             "attempts": run.attempts,
@@ -177,12 +177,12 @@ class Executor:
             metadata["approved_by"] = run.approved_by
         if run.ctx is not None and run.ctx.report:
             metadata.update(run.ctx.report)
-        result = Result(result.data, result.error, metadata)
+        result = Result(data, error, metadata)
         try:
-            self._tell(Finished(call, tool, verdict, result, cancelled))
+            self._tell(Finished(call, tool, run.payload, result))
         except ToolError as exc:
             message = f"the call ended, but that could not be recorded: {exc}; its result is in the details"
-            return Result(error=ErrorInfo(exc.code, message, result.to_dict()), metadata=metadata)
+            return Result(None, ErrorInfo(exc.code, message, result.to_dict()), metadata)
         return result
 
     def _tell(self, event: Event) -> None:
@@ -208,21 +208,22 @@ class Executor:
         self._tell(Logged(ctx.call_, level, message))
 
 
-def _result(outcome: Outcome) -> Result:
-    return Result(outcome.value) if outcome.failure is None else Result(error=explain(outcome.failure))
-
-
 def _verify(tool: Tool) -> None:
     """What was listed, checked and approved is what runs."""
     if tool.backend.digest() != tool.digest:
         raise Refused(f"{tool.origin} changed since it was listed; list the tools again", code="TOOL_PIN_MISMATCH")
 
 
-def _check(call: Call, tool: Tool) -> None:
-    args = call.args
-    if len(dump(args)) > INPUT_BYTES:
+def _payload(call: Call) -> bytes:
+    """The arguments as canonical JSON, if they are not too long."""
+    payload = canonical(call.args)
+    if len(payload) > INPUT_BYTES:
         raise ToolError(f"the arguments are longer than {INPUT_BYTES} bytes", code="INPUT_TOO_LARGE")
-    if not call.skip_validation and (faults := _faults(tool, args)):
+    return payload
+
+
+def _check(call: Call, tool: Tool) -> None:
+    if not call.skip_validation and (faults := _faults(tool, call.args)):
         raise ToolError("Invalid parameters", code="VALIDATION_ERROR", details=faults)
 
 

@@ -1,6 +1,5 @@
-"""Bounds: on one call, on what a model is shown, and on how much runs at once."""
+"""Bounds: on one call, and on what a model is shown."""
 
-import asyncio
 import re
 from dataclasses import dataclass
 
@@ -15,9 +14,9 @@ DRAIN_SECONDS = 0.2
 GRACE_SECONDS = 0.5
 """Between asking a process to end and ending it."""
 
-_DURATION = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(ms|s|m|h)?\s*")
-_SIZE = re.compile(r"\s*([0-9]+)\s*(b|k|kb|kib|m|mb|mib|g|gb|gib)?\s*", re.IGNORECASE)
-_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([A-Za-z]*)")
+_SECONDS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_BYTES = {unit + end: 1024.0**power for power, unit in enumerate(("", "k", "m", "g")) for end in ("", "b", "ib")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +35,8 @@ def duration(value: object) -> float:
     Raises:
         ValueError: for anything else; zero and less are not durations.
     """
-    seconds = None
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        seconds = float(value)
-    elif isinstance(value, str) and (found := _DURATION.fullmatch(value)):
-        seconds = float(found[1]) * _SECONDS[found[2] or "s"]
-    if seconds is None or not 0 < seconds < float("inf"):
+    seconds = _quantity(value, _SECONDS)
+    if seconds is None:
         raise ValueError(f"{value!r} is not a duration above zero; write 30s, 1500ms or a number of seconds")
     return seconds
 
@@ -52,14 +47,19 @@ def size(value: object) -> int:
     Raises:
         ValueError: for anything else; zero and less are not sizes.
     """
-    found = None
-    if isinstance(value, int) and not isinstance(value, bool):
-        found = value
-    elif isinstance(value, str) and (match := _SIZE.fullmatch(value)):
-        found = int(match[1]) * 1024 ** " kmg".index((match[2] or " ").lower()[0].replace("b", " "))
-    if found is None or found <= 0:
+    found = _quantity(value, _BYTES)
+    if found is None or found != int(found):
         raise ValueError(f"{value!r} is not a size above zero; write 1048576, 512k or 256MiB")
-    return found
+    return int(found)
+
+
+def _quantity(value: object, units: dict[str, float]) -> float | None:
+    found = None
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        found = float(value)
+    elif isinstance(value, str) and (match := _QUANTITY.fullmatch(value.strip())) and match[2].lower() in units:
+        found = float(match[1]) * units[match[2].lower()]
+    return found if found is not None and 0 < found < float("inf") else None
 
 
 def view(text: str, limit: int = VIEW_BYTES) -> str:
@@ -70,17 +70,3 @@ def view(text: str, limit: int = VIEW_BYTES) -> str:
     head, tail = raw[: limit // 2].decode("utf-8", "ignore"), raw[-(limit // 2) :].decode("utf-8", "ignore")
     left_out = len(raw) - len(head.encode()) - len(tail.encode())
     return f"{head}\n[… {left_out} of {len(raw)} bytes left out …]\n{tail}"
-
-
-class Places:
-    """How many processes may run at once. Who comes later waits in line, first come first served."""
-
-    def __init__(self, count: int) -> None:
-        self.count = count
-        self._free = asyncio.Semaphore(count)
-
-    async def __aenter__(self) -> None:
-        await self._free.acquire()
-
-    async def __aexit__(self, *_: object) -> None:
-        self._free.release()

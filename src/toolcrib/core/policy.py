@@ -16,9 +16,8 @@ class Decision(IntEnum):
     ASK = 1
     BLOCKED = 2
 
-    @property
-    def wire(self) -> str:
-        return _WIRE[self]
+    wire: str
+    """As people and files write it."""
 
     @classmethod
     def parse(cls, value: object) -> "Decision":
@@ -27,13 +26,14 @@ class Decision(IntEnum):
         Raises:
             ValueError: for anything else; a boolean is not a decision.
         """
-        for decision, wire in enumerate(_WIRE):
-            if value == wire and isinstance(value, str):
-                return cls(decision)
+        for decision in cls:
+            if isinstance(value, str) and value == decision.wire:
+                return decision
         raise ValueError(f"{value!r} is not one of preApproved, ask, blocked")
 
 
-_WIRE = ("preApproved", "ask", "blocked")
+for _decision, _wire in zip(Decision, ("preApproved", "ask", "blocked"), strict=True):
+    _decision.wire = _wire  # an attribute of each member: it stands on the hot path
 
 
 @dataclass(frozen=True, slots=True)

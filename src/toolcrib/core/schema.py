@@ -1,6 +1,7 @@
 """Arguments against a JSON Schema 2020-12: compiled once, bounded, and closed to the outside."""
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 import jsonschema_rs
@@ -44,7 +45,7 @@ class Schema:
         try:
             if self._validator.is_valid(value):
                 return []
-            return [_fault(error) for _, error in zip(range(MAX_FAULTS), self._validator.iter_errors(value))]
+            return [_fault(error) for error in islice(self._validator.iter_errors(value), MAX_FAULTS)]
         except ValueError as exc:  # a value that JSON has no word for
             return [{"pointer": "", "expected": "a JSON value", "got": str(exc), "message": str(exc)}]
 

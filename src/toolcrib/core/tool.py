@@ -60,7 +60,7 @@ NO_CAPABILITIES = Capabilities()
 DEFAULT_LIMITS = Limits()
 
 Claim = str | bool | Callable[[Mapping[str, JSON]], str | bool]
-"""What a tool says of its own approval: `preApproved`, `ask`, `blocked`; `True` means ask. Or a function of the arguments."""
+"""What a tool says of its own approval: a decision's name, or `True` for ask; or a function of the arguments."""
 
 
 class Tool(NamedTuple):

@@ -7,19 +7,17 @@ no trace, which only a copy of the last digest elsewhere can show.
 
 import calendar
 import errno
-import fcntl
-import hashlib
 import os
 import time
 from collections.abc import Callable
+from fcntl import LOCK_EX, LOCK_UN, flock
+from hashlib import sha256
 from typing import Any
 
-from ..core.call import Call
 from ..core.errors import InvalidJson, ToolError
-from ..core.events import Event, Finished, Started
-from ..core.jsontext import canonical, dump_ascii, parse
+from ..core.events import Event, Finished, Logged, Started
+from ..core.jsontext import dump_ascii, parse
 from ..core.source import Problem
-from ..core.tool import Tool
 
 FIRST = "0" * 64
 _BALLAST = 64 * 1024
@@ -41,24 +39,28 @@ class Audit:
         self._size = -1
         self._head = FIRST
         self._number = 0
-        self._broken: str | None = None
+        self._broken = False
 
     def ready(self) -> None:
         if self._file < 0 or self._broken:
-            self._guarded(self._open)
+            try:
+                self._open()
+            except OSError as exc:
+                raise self._refusal(exc) from None
 
     def notice(self, event: Event) -> None:
-        if type(event) is Finished:
-            self._guarded(lambda: self._append(_finished(event)))
-        elif type(event) is Started:
-            verdict = event.verdict.decision.wire
-            self._guarded(
-                lambda: self._append({"event": "start", **_about(event.call, event.tool), "approval": verdict})
-            )
+        if not isinstance(event, Logged):
+            try:
+                self._append(_record(event))
+            except OSError as exc:
+                raise self._refusal(exc) from None
 
     def skipped(self, problem: Problem) -> None:
-        """A tool that is not on offer, and why."""
-        self._guarded(lambda: self._append({"event": "skipped", **problem.to_dict()}))
+        """A tool that is not on offer, and why. That list is shown also where it cannot be recorded."""
+        try:
+            self._append({"n": 0, "time": 0.0, "event": "skipped", **problem.to_dict()})
+        except OSError:
+            pass
 
     def close(self) -> None:
         for fd in (self._file, self._lock):
@@ -66,16 +68,13 @@ class Audit:
                 os.close(fd)
         self._file = self._lock = -1
 
-    def _guarded(self, work: Callable[[], None]) -> None:
-        try:
-            work()
-        except OSError as exc:
-            self._broken = str(exc)
-            message = f"the audit log cannot be written ({exc}), and nothing runs unrecorded; make room or rights in {self._where()}"
-            raise ToolError(message, code="RESOURCE_EXHAUSTED") from None
-
-    def _where(self) -> str:
-        return os.path.dirname(self._path) or "the home directory"
+    def _refusal(self, exc: OSError) -> ToolError:
+        self._broken = True
+        where = os.path.dirname(self._path) or "the home directory"
+        message = (
+            f"the audit log cannot be written ({exc}), and nothing runs unrecorded; make room or rights in {where}"
+        )
+        return ToolError(message, code="RESOURCE_EXHAUSTED")
 
     def _open(self) -> None:
         directory = self._directory()
@@ -97,41 +96,48 @@ class Audit:
         self._file = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         self._until = _end_of_month(now)
         self._size = -1
-        self._broken = None
+        self._broken = False
 
     def _append(self, record: dict[str, Any]) -> None:
         now = time.time()
         if self._file < 0 or now >= self._until:
             self._open()
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        record["time"] = now
+        flock(self._lock, LOCK_EX)
         try:
-            size = os.fstat(self._file).st_size
+            size = os.lseek(self._file, 0, os.SEEK_END)
             if size != self._size:  # another process wrote, or this is the first time
                 size = self._catch_up(size)
-            self._write(size, {"n": self._number + 1, "time": round(now, 6), **record})
+            self._write(size, record)
         finally:
-            fcntl.flock(self._lock, fcntl.LOCK_UN)
+            flock(self._lock, LOCK_UN)
 
     def _write(self, size: int, record: dict[str, Any]) -> None:
-        line, head = sealed(record, self._head)
+        number = record["n"] = self._number + 1
+        record["previous"] = self._head
+        body = dump_ascii(record)
+        head = sha256(body).hexdigest()
+        line = b'%b,"digest":"%b"}\n' % (body[:-1], head.encode())
         try:
             written = os.write(self._file, line)
         except OSError as exc:
             if exc.errno != errno.ENOSPC:
                 raise
             written = 0
-        if written != len(line):  # the disk is full: this record still fits where the ballast lay, no further call runs
+        if written != len(line):
+            self._write_into_ballast(size, line)
+        self._size, self._head, self._number = size + len(line), head, number
+
+    def _write_into_ballast(self, size: int, line: bytes) -> None:
+        """The disk is full. This record still fits where the ballast lay; no further call runs."""
+        os.ftruncate(self._file, size)
+        self._broken = True
+        ballast = os.path.join(os.path.dirname(self._path), ".ballast")
+        if os.path.exists(ballast):
+            os.unlink(ballast)
+        if os.write(self._file, line) != len(line):
             os.ftruncate(self._file, size)
-            self._broken = "no space left"
-            ballast = os.path.join(os.path.dirname(self._path), ".ballast")
-            if os.path.exists(ballast):
-                os.unlink(ballast)
-            if os.write(self._file, line) != len(line):
-                os.ftruncate(self._file, size)
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self._path)
-        self._size = size + len(line)
-        self._head = head
-        self._number += 1
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self._path)
 
     def _catch_up(self, size: int) -> int:
         """Find the chain's head at the end of the file; a torn last line is cut off, and that is recorded."""
@@ -144,9 +150,7 @@ class Audit:
         if torn:
             size -= torn
             os.ftruncate(self._file, size)
-            self._write(
-                size, {"n": self._number + 1, "time": round(time.time(), 6), "event": "recovered", "lost_bytes": torn}
-            )
+            self._write(size, {"n": 0, "time": time.time(), "event": "recovered", "lost_bytes": torn})
             size = self._size
         return size
 
@@ -162,13 +166,6 @@ class Audit:
         return 0, FIRST
 
 
-def sealed(record: dict[str, Any], previous: str) -> tuple[bytes, str]:
-    """A record as its line, and the digest that the next one names."""
-    body = dump_ascii({**record, "previous": previous})
-    head = hashlib.sha256(body).hexdigest()
-    return b'%b,"digest":"%b"}\n' % (body[:-1], head.encode()), head
-
-
 def log_files(directory: str) -> list[str]:
     try:
         return sorted(name for name in os.listdir(directory) if name.endswith(".jsonl"))
@@ -182,48 +179,45 @@ def _seal_of(lines: bytes) -> tuple[int, str]:
         record = parse(last)
         return int(record["n"]), str(record["digest"])
     except (InvalidJson, KeyError, TypeError, ValueError):
-        return 0, hashlib.sha256(last).hexdigest()  # somebody was here; `audit verify` says so
+        return 0, sha256(last).hexdigest()  # somebody was here; `audit verify` says so
 
 
-def _finished(event: Finished) -> dict[str, Any]:
-    error, metadata = event.result.error, event.result.metadata
-    record = {
-        "event": "call",
-        **_about(event.call, event.tool),
-        "approval": metadata["approval"],
-        "code": error.code if error else None,
-        "ms": metadata["execution_time_ms"],
-    }
-    for name in ("approved_by", "exit_code"):
-        if name in metadata:
-            record[name] = metadata[name]
-    return record
-
-
-def _about(call: Call, tool: Tool | None) -> dict[str, Any]:
+def _record(event: Started | Finished) -> dict[str, Any]:
     """Which call, of what, with which arguments: their names, and one digest of them all, never their values."""
-    args = call.args
-    if type(args) is dict:
-        try:
-            digest = hashlib.sha256(canonical(args)).hexdigest()
-        except InvalidJson:
-            digest = None
-        names = list(args) if len(args) < _MAX_NAMES else list(args)[:_MAX_NAMES]
-        for index, name in enumerate(names):
-            if len(name) > _MAX_TEXT:
-                names[index] = name[:_MAX_TEXT]
-    else:
-        digest, names = None, []
-    return {
+    call, tool, payload = event.call, event.tool, event.payload
+    record: dict[str, Any] = {
+        "n": 0,
+        "time": 0.0,
+        "event": "start",
         "call": call.id,
         "session": call.session,
         "asker": call.asker,
-        "tool": call.name[:_MAX_TEXT],
+        "tool": call.name if len(call.name) <= _MAX_TEXT else call.name[:_MAX_TEXT],
         "version": tool.version if tool else None,
         "tool_digest": tool.digest if tool else None,
-        "args": names,
-        "args_digest": digest,
+        "args": _names(call.args, payload),
+        "args_digest": sha256(payload).hexdigest() if payload is not None else None,
     }
+    if isinstance(event, Started):
+        record["approval"] = event.approval
+        return record
+    result = event.result
+    record["event"] = "call"
+    record["approval"] = result.metadata["approval"]
+    record["code"] = result.error.code if result.error else None
+    record["ms"] = result.metadata["execution_time_ms"]
+    for name in ("approved_by", "exit_code"):
+        if name in result.metadata:
+            record[name] = result.metadata[name]
+    return record
+
+
+def _names(args: object, payload: bytes | None) -> list[str]:
+    if type(args) is not dict or payload is None:
+        return []
+    if len(payload) <= _MAX_TEXT:
+        return list(args)
+    return [str(name)[:_MAX_TEXT] for name in list(args)[:_MAX_NAMES]]
 
 
 def _end_of_month(now: float) -> float:

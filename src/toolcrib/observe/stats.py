@@ -1,6 +1,5 @@
 """Counters: every outcome, also of calls that were unknown, invalid or refused."""
 
-from collections import Counter
 from typing import Any
 
 from ..core.events import Event, Finished
@@ -12,8 +11,8 @@ class Stats:
     def __init__(self) -> None:
         self.total = self.successes = 0
         self.milliseconds = 0.0
-        self.by_tool: Counter[str] = Counter()
-        self.by_code: Counter[str] = Counter()
+        self.by_tool: dict[str, int] = {}
+        self.by_code: dict[str, int] = {}
 
     def ready(self) -> None:
         pass
@@ -26,11 +25,11 @@ class Stats:
     def count(self, tool: str, code: str | None, milliseconds: float) -> None:
         self.total += 1
         self.milliseconds += milliseconds
-        self.by_tool[tool] += 1
+        self.by_tool[tool] = self.by_tool.get(tool, 0) + 1
         if code is None:
             self.successes += 1
         else:
-            self.by_code[code] += 1
+            self.by_code[code] = self.by_code.get(code, 0) + 1
 
     def to_dict(self) -> dict[str, Any]:
         return {

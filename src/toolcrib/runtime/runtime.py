@@ -1,15 +1,16 @@
 """One client's crib: its tools, its gate, and the one way to call through it."""
 
+import asyncio
 import os
 import resource
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from ..core.call import Call, ProgressSink, Result, Retry
 from ..core.context import Context, Host, new_id
 from ..core.executor import Executor
 from ..core.jsontext import JSON
-from ..core.limits import Places
 from ..core.policy import Approver, Verdict
 from ..core.registry import OWN, PROJECT, USER, Registry
 from ..core.source import Loaded, Problem, Source
@@ -18,6 +19,7 @@ from ..observe.audit import Audit
 from ..observe.stats import Stats
 from ..policy.rules import ConfigPolicy
 from ..policy.trust import Trust
+from ..sandbox.guard import GuardedFiles
 from ..sandbox.unconfined import Unconfined
 from ..sources.executable import ExecutableSource, Settings, untrusted
 from ..sources.probe import Prober
@@ -53,7 +55,14 @@ class Crib:
         self._stats = Stats()
         identity = new_id()
         self._sandbox = Unconfined(identity, name="off" if config.sandbox == "off" else "process")
-        self._host = Host(workspace, self._sandbox, os.environ, self.artifacts, id=identity)
+        self._host = Host(
+            workspace,
+            self._sandbox,
+            partial(GuardedFiles, workspace),
+            os.environ,
+            self.artifacts,
+            id=identity,
+        )
         self.session = session or identity
         self.trust = Trust(home.file("trust.json"), lambda data: home.replace(data, "trust.json"))
         self.registry = Registry()
@@ -64,7 +73,7 @@ class Crib:
             self._host,
             approver=approver,
             observers=(self.audit, self._stats),
-            places=Places(places_at_once()),
+            places=asyncio.Semaphore(places_at_once()),
         )
         self._sources = self._find_sources()
         self._loaded: list[tuple[Loaded, int]] = []
@@ -123,7 +132,7 @@ class Crib:
 
     # Calling
 
-    async def call(
+    def call(
         self,
         name: str,
         args: Mapping[str, JSON] | None = None,
@@ -133,8 +142,8 @@ class Crib:
         dry_run: bool = False,
         skip_validation: bool = False,
         progress: ProgressSink | None = None,
-    ) -> Result:
-        """Call a tool through the gate. Raises only when cancelled; every failure is in the result."""
+    ) -> Coroutine[Any, Any, Result]:
+        """Call a tool through the gate and await the result. Failures are in it; only cancellation raises."""
         if timeout is not None and timeout <= 0:
             raise ValueError(f"a timeout of {timeout!r} s leaves no time; leave it out for the tool's own")
         given: Any = {} if args is None else args
@@ -150,7 +159,7 @@ class Crib:
             skip_validation,
             progress,
         )
-        return await self._executor.call(call)
+        return self._executor.call(call)
 
     def validate(self, name: str, args: Mapping[str, JSON]) -> list[str]:
         """What is wrong with these arguments. Nothing runs."""

@@ -19,7 +19,7 @@ try:
 except ImportError:  # another Python
     fork_exec = None
 
-_FAST = fork_exec is not None and (3, 11) <= sys.version_info < (3, 14)
+FAST = fork_exec is not None and (3, 11) <= sys.version_info < (3, 14)
 _SHORT_OF_SOMETHING = (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
 
 # Its parts are constants: no argument ever becomes part of a shell's text.
@@ -33,7 +33,7 @@ def start(argv: Sequence[str], *, cwd: str, env: Mapping[str, str], stdin: int, 
         ToolError: it could not be started; nothing happened.
     """
     try:
-        if _FAST:
+        if FAST:
             return _vfork(argv, cwd, env, stdin, stdout, stderr)
         return subprocess.Popen(  # pragma: no cover  # a Python whose fork_exec we do not know
             argv, cwd=cwd, env=dict(env), stdin=stdin, stdout=stdout, stderr=stderr,

@@ -3,8 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 
-from toolcrib.core.tool import Tool
-
+from ..core.tool import Tool
 from .content import declaration
 from .crib import Crib
 from .revision import Revision

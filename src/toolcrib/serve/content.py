@@ -1,10 +1,9 @@
 """What MCP shows of a tool, and of what became of a call."""
 
-from toolcrib.core.call import ErrorInfo, Result
-from toolcrib.core.jsontext import JSON, dump
-from toolcrib.core.limits import view
-from toolcrib.core.tool import Tool
-
+from ..core.call import ErrorInfo, Result
+from ..core.jsontext import JSON, dump
+from ..core.limits import view
+from ..core.tool import Tool
 from .revision import Revision
 from .rpc import JsonObject
 
@@ -33,25 +32,22 @@ def declaration(tool: Tool, revision: Revision) -> JsonObject:
     }
     if _structured(tool, revision):
         shown["outputSchema"] = tool.output_schema
-    if revision.hints and (hints := annotations(tool)):
-        shown["annotations"] = hints
+    if revision.hints:
+        shown["annotations"] = annotations(tool)
     return shown
 
 
 def annotations(tool: Tool) -> JsonObject:
-    """What the tool's capabilities say. What a tool does not claim is passed on for built-ins alone: of any other
-    it may be silence, and for silence the protocol's own cautious defaults hold."""
+    """What the tool may do, as hints. Only of a built-in is the absence of a claim known to mean anything; for all
+    others the protocol's own cautious defaults are spelled out, because some clients take silence for harmlessness."""
     can, ours = tool.capabilities, tool.source == "builtin"
-    changes = can.writes_files or can.executes_commands
-    hints: JsonObject = {}
-    if changes or ours:
-        hints["readOnlyHint"] = not changes
-        hints["destructiveHint"] = changes
-    if can.idempotent or ours:
-        hints["idempotentHint"] = can.idempotent
-    if can.accesses_network or ours:
-        hints["openWorldHint"] = can.accesses_network
-    return hints
+    harmless = ours and not (can.writes_files or can.executes_commands)
+    return {
+        "readOnlyHint": harmless,
+        "destructiveHint": not harmless,
+        "idempotentHint": can.idempotent,
+        "openWorldHint": can.accesses_network or not ours,
+    }
 
 
 def answer(result: Result, tool: Tool | None, revision: Revision) -> JsonObject:
@@ -63,7 +59,8 @@ def answer(result: Result, tool: Tool | None, revision: Revision) -> JsonObject:
         "isError": result.error is not None,
         "_meta": {META_KEY: _meta(result)},
     }
-    if result.error is None and tool is not None and _structured(tool, revision):
+    fits = revision.structured == "any" or isinstance(result.data, dict)
+    if fits and result.error is None and tool is not None and _structured(tool, revision):
         shown["structuredContent"] = result.data
     return shown
 
@@ -95,6 +92,8 @@ def _failure(error: ErrorInfo) -> str:
     if isinstance(details, dict):
         lines += [f"{key}: {_inline(value)}" for key, value in details.items() if key not in _STREAMS]
         lines += [f"{key}:\n{details[key]}" for key in _STREAMS if _worth_saying(details.get(key), error)]
+    elif isinstance(details, list):
+        lines += [f"- {_inline(fault)}" for fault in details]
     elif details is not None:
         lines.append(_inline(details))
     return "\n".join(lines)
@@ -105,7 +104,8 @@ def _worth_saying(stream: JSON, error: ErrorInfo) -> bool:
 
 
 def _inline(value: JSON) -> str:
-    return value if isinstance(value, str) else dump(value).decode()
+    said = value.get("message") if isinstance(value, dict) else value
+    return said if isinstance(said, str) else dump(value).decode()
 
 
 def _artifacts(result: Result) -> list[str]:

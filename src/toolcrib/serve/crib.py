@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from toolcrib.core.call import ProgressSink, Result
-from toolcrib.core.jsontext import JSON
-from toolcrib.core.tool import Tool
-
+from ..core.call import ProgressSink, Result
+from ..core.jsontext import JSON
+from ..core.tool import Tool
 from .rpc import JsonObject
 
 

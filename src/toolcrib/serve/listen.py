@@ -3,8 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
-from toolcrib.core.jsontext import JSON
-
+from ..core.jsontext import JSON
 from . import rpc
 from .revision import SUBSCRIPTION_KEY
 from .rpc import INTERNAL_ERROR, INVALID_PARAMS, JsonObject, RequestId, RpcFault

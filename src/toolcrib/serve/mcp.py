@@ -10,11 +10,10 @@ import math
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
-from toolcrib.core.call import ProgressSink, Result, explain, settle
-from toolcrib.core.errors import ToolcribError
-from toolcrib.core.jsontext import JSON
-from toolcrib.core.limits import view
-
+from ..core.call import ProgressSink, Result, explain, settle
+from ..core.errors import ToolcribError
+from ..core.jsontext import JSON
+from ..core.limits import view
 from . import rpc
 from .catalog import Catalog
 from .content import answer

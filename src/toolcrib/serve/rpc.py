@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple, TypeGuard
 
-from toolcrib.core.jsontext import JSON
+from ..core.jsontext import JSON
 
 JsonObject = dict[str, JSON]
 RequestId = str | int

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 
-from toolcrib.core.call import settle
-from toolcrib.core.errors import InvalidJson
-from toolcrib.core.jsontext import JSON, dump, parse
-
+from .. import __version__
+from ..core.call import settle
+from ..core.errors import InvalidJson
+from ..core.jsontext import JSON, dump, parse
 from . import rpc
 from ._pipe import Inlet, Lines, Outbox
 from .crib import Crib
@@ -35,7 +35,7 @@ _log = logging.getLogger("toolcrib.serve")
 
 
 async def serve_stdio(
-    crib: Crib, *, version: str = "0.0.0", stdin: int | None = None, stdout: int | None = None
+    crib: Crib, *, version: str = __version__, stdin: int | None = None, stdout: int | None = None
 ) -> signal.Signals | None:
     """Serve until the input ends, the client is gone or a signal comes. Returns that signal.
 
@@ -178,23 +178,20 @@ def _streams(stdin: int | None, stdout: int | None) -> Iterator[tuple[int, int]]
         yield stdin, stdout
         return
     nothing = os.open(os.devnull, os.O_RDWR)
-    source, sink, log = (_copy(fd, instead=nothing) for fd in (0, 1, 2))
+    # Where a stream was closed when we were started, its number belongs to something else by now.
+    if sys.__stdin__ is None or sys.__stdout__ is None:
+        yield nothing, nothing
+        os.close(nothing)
+        return
+    source, sink = os.dup(0), os.dup(1)
     try:
         os.dup2(nothing, 0)
-        os.dup2(log, 1)
+        os.dup2(nothing if sys.__stderr__ is None else 2, 1)
         yield source, sink
     finally:
-        if sys.stdout is not None:
-            with suppress(OSError, ValueError):
-                sys.stdout.flush()
+        with suppress(OSError, ValueError):
+            sys.__stdout__.flush()
         os.dup2(source, 0)
         os.dup2(sink, 1)
-        for fd in (nothing, source, sink, log):
+        for fd in (nothing, source, sink):
             os.close(fd)
-
-
-def _copy(fd: int, *, instead: int) -> int:
-    try:
-        return os.dup(fd)
-    except OSError:
-        return os.dup(instead)  # we were started without it

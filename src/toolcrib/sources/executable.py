@@ -151,5 +151,5 @@ def untrusted(directory: str, project: str, prefix: str) -> Loaded:
     if not names:
         return Loaded()
     held = tuple(prefix + name for name in names if NAME.fullmatch(prefix + name))
-    message = f"{len(names)} program(s) in an untrusted project are not offered; look at them, then type: toolcrib trust {project}"
+    message = f"{len(names)} program(s) of an untrusted project; look at them, then type: toolcrib trust {project}"
     return Loaded(problems=(Problem(directory, "WORKSPACE_UNTRUSTED", message, holds=held),))

@@ -2,6 +2,7 @@
 
 import os
 import re
+import stat
 import time
 from dataclasses import dataclass
 
@@ -39,23 +40,26 @@ class ArtifactFiles:
 
     def all(self) -> list[Artifact]:
         """Newest first."""
+        directory, found = self._home.file("artifacts"), []
         try:
-            with os.scandir(self._home.file("artifacts")) as entries:
-                found = [
-                    Artifact(entry.name, entry.path, entry.stat().st_size, entry.stat().st_mtime)
-                    for entry in entries
-                    if entry.is_file(follow_symlinks=False)
-                ]
+            names = os.listdir(directory)
         except FileNotFoundError:
             return []
+        for name in names:
+            path = os.path.join(directory, name)
+            try:
+                seen = os.lstat(path)
+            except FileNotFoundError:  # removed a moment ago
+                continue
+            if stat.S_ISREG(seen.st_mode):
+                found.append(Artifact(name, path, seen.st_size, seen.st_mtime))
         return sorted(found, key=lambda artifact: artifact.at, reverse=True)
 
-    def prune(self, *, max_age: float = MAX_AGE_SECONDS, max_total: int = MAX_TOTAL_BYTES) -> list[Artifact]:
-        """Remove what is too old, and the oldest of what is too much. Returns what was removed."""
-        kept, removed = 0, []
+    def due(self, *, max_age: float = MAX_AGE_SECONDS, max_total: int = MAX_TOTAL_BYTES) -> list[Artifact]:
+        """What is too old to be kept, and the oldest of what is too much."""
+        kept, found, now = 0, [], time.time()
         for artifact in self.all():
             kept += artifact.bytes
-            if time.time() - artifact.at > max_age or kept > max_total:
-                os.unlink(artifact.path)
-                removed.append(artifact)
-        return removed
+            if now - artifact.at > max_age or kept > max_total:
+                found.append(artifact)
+        return found

@@ -5,7 +5,7 @@ The subset that means the same to everybody: no anchors and aliases, no tags, no
 """
 
 import re
-from typing import Any
+from typing import Any, cast
 
 import yaml
 
@@ -54,7 +54,7 @@ def parse(text: bytes, path: str) -> Document:
     except UnicodeDecodeError as exc:
         raise ConfigError(f"not UTF-8: {exc}", path=path, line=text[: exc.start].count(b"\n") + 1) from None
     except yaml.MarkedYAMLError as exc:
-        mark: Any = exc.problem_mark or exc.context_mark
+        mark = cast(Any, exc.problem_mark or exc.context_mark)
         raise ConfigError(exc.problem or str(exc), path=path, line=mark.line + 1 if mark else None) from None
     except yaml.YAMLError as exc:
         raise ConfigError(str(exc), path=path) from None
@@ -80,7 +80,7 @@ class _Builder:
         return Document(value, self._lines, self._path)
 
     def _value(self, event: Any, at: tuple[str | int, ...]) -> Any:
-        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
+        if getattr(event, "anchor", None):  # an alias has one too
             raise self._error("anchors and aliases are not used here; write the value out", event)
         if getattr(event, "tag", None):
             raise self._error(f"tags such as {event.tag} are not used here", event)

@@ -17,7 +17,7 @@ def open_beneath(root: int, path: str, flags: int, mode: int) -> int | None:
     """A descriptor for `path` below `root`; None where the kernel has no openat2."""
     how = _How(flags, mode if flags & os.O_CREAT else 0, _RESOLVE_BENEATH | _RESOLVE_NO_MAGICLINKS)
     for _ in range(64):  # EAGAIN: a rename raced with the lookup
-        fd: int = _libc.syscall(_SYS_OPENAT2, root, os.fsencode(path), ctypes.byref(how), ctypes.sizeof(how))
+        fd: int = _libc.syscall(_SYS_OPENAT2, root, _c_path(path), ctypes.byref(how), ctypes.sizeof(how))
         if fd >= 0:
             return fd
         code = ctypes.get_errno()
@@ -26,3 +26,9 @@ def open_beneath(root: int, path: str, flags: int, mode: int) -> int | None:
         if code not in (errno.EAGAIN, errno.EINTR):
             break
     raise OSError(code, os.strerror(code), path)
+
+
+def _c_path(path: str) -> bytes:
+    if "\0" in path:
+        raise ValueError("a path cannot hold a NUL")
+    return os.fsencode(path)

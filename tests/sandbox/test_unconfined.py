@@ -1,0 +1,196 @@
+"""One program, from its start to its answer."""
+
+import asyncio
+import os
+import signal
+import threading
+import time
+
+import pytest
+
+from toolcrib.core.limits import Limits
+from toolcrib.core.process import Captured, Command, Completed
+from toolcrib.sandbox.unconfined import Unconfined
+
+
+def test_a_program_ends_with_its_status_and_both_streams_apart(yard) -> None:
+    """K29"""
+    done = yard.sh("echo out; echo err >&2; exit 3")
+    assert done == Completed(3, Captured(b"out\n", total=4), Captured(b"err\n", total=4))
+
+
+def test_every_exit_status_comes_back_as_it_is(yard) -> None:
+    """TRAPS: "Exit code 3 reported as 1." """
+
+    async def all_of_them() -> list[int]:
+        at_once = asyncio.Semaphore(16)
+
+        async def one(status: int) -> int:
+            async with at_once:
+                return (await yard.exec("/bin/sh", "-c", f"exit {status}")).code
+
+        return await asyncio.gather(*map(one, range(256)))
+
+    assert asyncio.run(all_of_them()) == list(range(256))
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGKILL, signal.SIGSEGV, signal.SIGPIPE, signal.SIGTERM])
+def test_death_by_a_signal_is_128_and_its_number(yard, number) -> None:
+    assert yard.sh(f"kill -{int(number)} $$").code == 128 + number
+
+
+def test_stderr_is_kept_after_stdout_closed(yard) -> None:
+    """TRAPS: "stderr lost after stdout closed." """
+    done = yard.sh("echo first; exec 1>&-; echo second >&2; exit 4")
+    assert (done.code, done.stdout.head, done.stderr.head) == (4, b"first\n", b"second\n")
+
+
+def test_a_program_that_closes_all_its_streams_and_lives_on_is_waited_for(yard, tmp_path) -> None:
+    done = yard.sh(f"exec 0<&- 1>&- 2>&-; sleep 0.2; : > {tmp_path}/late; exit 5")
+    assert (done.code, (tmp_path / "late").exists()) == (5, True)
+
+
+def test_stdin_is_closed_after_the_input(yard) -> None:
+    """K28. TRAPS: "stdin left open hangs tools that read it (`jq`)." """
+    assert yard.sh("cat; cat", stdin=b'{"a": 1}').stdout.head == b'{"a": 1}'
+    assert yard.sh("wc -c", stdin=b"").stdout.head.strip() == b"0"
+
+
+def test_five_mebibytes_of_input_that_nobody_reads(yard) -> None:
+    began = time.monotonic()
+    done = yard.sh("echo no thanks", stdin=b"x" * 5 * 1024 * 1024)
+    assert (done.code, done.stdout.head) == (0, b"no thanks\n")
+    assert time.monotonic() - began < 3
+
+
+def test_five_mebibytes_of_input_go_through_whole(yard) -> None:
+    """TRAPS: "An environment variable over 128 KiB is E2BIG: big arguments cannot go by environment or argv." """
+    sent = os.urandom(5 * 1024 * 1024)
+    done = yard.run("/bin/cat", stdin=sent, keep=8 * 1024 * 1024)
+    assert done.stdout.head == sent
+
+
+def test_input_is_fed_while_output_floods(yard) -> None:
+    """Neither side waits for the other: no deadlock on full pipes."""
+    sent = b"0123456789abcde\n" * 65536
+    done = yard.sh("cat; cat >&2", stdin=sent, keep=64)
+    assert (done.code, done.stdout.total, done.stderr.total) == (0, len(sent), 0)
+    assert yard.sh("head -c 3000000 /dev/zero; head -c 3000000 /dev/zero >&2; wc -c", stdin=sent).stdout.total > 3000000
+
+
+def test_a_drip_of_single_bytes_arrives_whole(yard) -> None:
+    program = yard.python("import os\nfor _ in range(3000): os.write(1, b'a'); os.write(2, b'b')")
+    done = yard.run(program)
+    assert (done.stdout.head, done.stderr.head) == (b"a" * 3000, b"b" * 3000)
+
+
+def test_each_call_is_a_process_of_its_own(yard) -> None:
+    """K52, K61"""
+
+    async def several() -> set[bytes]:
+        return {done.stdout.head for done in await asyncio.gather(*(yard.exec("/bin/sh", "-c", "echo $$") for _ in range(20)))}
+
+    assert len(asyncio.run(several())) == 20
+
+
+def test_it_works_in_the_loop_of_another_thread(yard) -> None:
+    answers: list[Completed] = []
+    thread = threading.Thread(target=lambda: answers.append(yard.sh("cat; echo hello", stdin=b"> ")))
+    thread.start()
+    thread.join(10)
+    assert [answer.stdout.head for answer in answers] == [b"> hello\n"]
+
+
+def test_a_host_that_ignores_sigchld_still_gets_the_output(drive) -> None:
+    """The kernel then reaps for it, so how the program ended is unknown, and is said to be."""
+    done = drive(
+        "import asyncio, signal\n"
+        "from toolcrib.core.process import Command\n"
+        "from toolcrib.sandbox.unconfined import Unconfined, UNKNOWN\n"
+        "signal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
+        "sandbox = Unconfined('tcignored')\n"
+        "async def main():\n"
+        "    for _ in range(20):\n"
+        "        done = await sandbox.exec(Command(('/bin/sh', '-c', 'echo here; exit 3'), '/', 'tcignored-1'))\n"
+        "        assert (done.code, done.stdout.head) == (UNKNOWN, b'here\\n'), done\n"
+        "asyncio.run(main())\n"
+        "sandbox.close()\n"
+        "print('fine')\n"
+    )
+    assert done.stdout == "fine\n"
+
+
+def test_a_host_with_its_three_streams_closed(drive, tmp_path) -> None:
+    """A daemon may have closed 0, 1 and 2: the pipes then get those numbers."""
+    drive(
+        "import asyncio, os, sys\n"
+        "from toolcrib.core.errors import ToolError\n"
+        "from toolcrib.core.process import Command\n"
+        "from toolcrib.sandbox.unconfined import Unconfined\n"
+        "answer = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT)\n"
+        "os.dup2(answer, 100); os.close(answer)\n"
+        "os.closerange(0, 3)\n"
+        "sandbox = Unconfined('tcclosed')\n"
+        "def run(*argv):\n"
+        "    return asyncio.run(sandbox.exec(Command(argv, '/', 'tcclosed-1', stdin=b'in')))\n"
+        "done = run('/bin/sh', '-c', 'cat; echo out; echo err >&2; exit 6')\n"
+        "said = [done.code, done.stdout.head, done.stderr.head]\n"
+        "try:\n"
+        "    said.append(run('/nowhere/at/all').code)\n"
+        "except ToolError as exc:\n"
+        "    said.append(exc.before_effect)\n"
+        "sandbox.close()\n"
+        "os.write(100, repr(said).encode())\n",
+        str(tmp_path / "answer"),
+    )
+    assert (tmp_path / "answer").read_text() == repr([6, b"inout\n", b"err\n", True])
+
+
+def test_whoever_asked_is_told_how_it_ended_also_when_it_was_cancelled(yard, until, tmp_path) -> None:
+    ended: list[Completed] = []
+    command = yard.command("/bin/sh", "-c", f"echo so far; : > {tmp_path}/up; exec sleep 60")
+
+    async def given_up() -> None:
+        task = asyncio.create_task(yard.sandbox.exec(command, ended=ended.append))
+        await asyncio.to_thread(until, (tmp_path / "up").exists, "it is up")
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(given_up())
+    assert [(done.code, done.stdout.head) for done in ended] == [(128 + signal.SIGTERM, b"so far\n")]
+
+
+def test_a_memory_limit_stops_what_takes_too_much(yard) -> None:
+    """K49"""
+    program = yard.python("x = bytearray(400 * 1024 * 1024); print('took it')")
+    assert yard.run(program).stdout.head == b"took it\n"
+    limited = yard.run(program, memory=256 * 1024 * 1024)
+    assert limited.code != 0
+    assert b"MemoryError" in limited.stderr.head
+    assert yard.run(program, memory=2 * 1024**3).stdout.head == b"took it\n"
+
+
+def test_a_memory_limit_changes_neither_arguments_nor_status(yard) -> None:
+    """The launcher's text is constant: nothing of the command becomes shell."""
+    words = ("/bin/sh", "-c", 'printf "[%s]" "$0" "$@"; cat; exit 7', "$(touch x)", "a b", "", "-v", "'\"`;&|*")
+    done = yard.run(*words, memory=512 * 1024 * 1024, stdin=b"input")
+    assert (done.code, done.stdout.head) == (7, b"[$(touch x)][a b][][-v]['\"`;&|*]input")
+
+
+def test_the_sandbox_says_its_name_and_can_be_closed_unused() -> None:
+    sandbox = Unconfined("tcunused", name="off")
+    assert sandbox.name == "off"
+    sandbox.close()
+    sandbox.close()
+
+
+def test_closing_ends_the_watcher_and_a_later_call_brings_a_new_one(yard) -> None:
+    assert yard.sh("echo 1").stdout.head == b"1\n"
+    yard.sandbox.close()
+    assert yard.sh("echo 2; echo $TMPDIR >&2; ls -d $TMPDIR").stdout.head.startswith(b"2\n/")
+
+
+def test_limits_are_plain_data() -> None:
+    command = Command(("x",), "/", "m")
+    assert (command.limits, command.stdin, dict(command.env), command.artifacts) == (Limits(30, 1048576, None), b"", {}, None)
