@@ -14,8 +14,7 @@ These names are the public door; everything deeper may move. Importing this modu
 fetched when it is first used.
 """
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # type checkers know the name; importing it would cost more than the rest of this module
 if TYPE_CHECKING:
     from .backends.function import tool
     from .core.call import Call, ErrorInfo, Result, Retry

@@ -20,7 +20,14 @@ WORDS = [
     "notifications/cancelled", "notifications/initialized", "2026-07-28", "2025-11-25", "2025-03-26", "2024-11-05",
 ]  # fmt: skip
 
-leaves = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.sampled_from(WORDS) | st.text()
+leaves = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.sampled_from(WORDS)
+    | st.text()
+)
 values = st.recursive(
     leaves,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(KEYS) | st.text(), inner, max_size=6),
@@ -86,7 +93,7 @@ def is_answer(message: Any) -> bool:
     return True
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None, derandomize=True)
 @given(st.lists(messages | st.lists(messages, max_size=3), max_size=6))
 def test_any_conversation(conversation: list[Any]) -> None:
     async def talk() -> None:

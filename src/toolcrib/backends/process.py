@@ -3,6 +3,7 @@
 import hashlib
 import os
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from ..core.context import Context
@@ -44,7 +45,7 @@ class ProcessBackend(NamedTuple):
 
         def ended(done: Completed) -> None:
             ctx.report.update(_metadata(done))
-            ctx.evidence.update(_evidence(done))
+            ctx.evidence = partial(_evidence, done)
 
         done = await ctx.sandbox.exec(command, ended=ended)
         return _answer(done, ctx, parse_output=self.parse_output)

@@ -6,10 +6,12 @@ that no argument can turn into an option of ours.
 
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..core.errors import InvalidJson
 from ..core.jsontext import JSON, parse
+from ._schema import properties, types
+from ._text import visible
 
 
 class UsageError(Exception):
@@ -23,122 +25,127 @@ class Own:
         self.takes_value = dict.fromkeys(switches, False) | dict.fromkeys(valued, True)
 
 
-def split(
-    words: Sequence[str], own: Own, schema: Mapping[str, JSON] | None
-) -> tuple[dict[str, Any], dict[str, JSON], list[str]]:
-    """Our flags, the tool's arguments, and the bare words. Our flags win over the tool's of the same name.
+class Words(NamedTuple):
+    """A command line, read."""
+
+    ours: dict[str, Any]
+    """Our flags, with their values, or True."""
+    theirs: dict[str, JSON]
+    """The tool's arguments."""
+    bare: list[str]
+    """What belongs to no flag. Without a schema: everything from the tool's name on."""
+
+
+def split(words: Sequence[str], own: Own, schema: Mapping[str, JSON] | None) -> Words:
+    """Tell our flags from the tool's arguments. Our flags win over the tool's of the same name.
 
     Without a schema, reading stops at the first bare word: that names the tool.
 
     Raises:
         UsageError: with the flag and what would be right.
     """
-    ours: dict[str, Any] = {}
-    theirs: dict[str, JSON] = {}
-    bare: list[str] = []
+    read = Words({}, {}, [])
     rest = list(words)
     while rest:
         word = rest.pop(0)
-        if not word.startswith("--"):
-            if word == "-h":
-                ours["--help"] = True
-                continue
-            bare.append(word)
-            if schema is None:
-                return ours, theirs, [word, *rest]
-            continue
         flag, has_value, value = word.partition("=")
-        if flag in own.takes_value:
+        if word == "-h":
+            read.ours["--help"] = True
+        elif not word.startswith("--"):
+            if schema is None:
+                return read._replace(bare=[word, *rest])
+            read.bare.append(word)
+        elif flag in own.takes_value:
             if own.takes_value[flag]:
-                ours[flag] = value if has_value else _next(flag, rest)
+                read.ours[flag] = value if has_value else _next(flag, rest)
             elif has_value:
                 raise UsageError(f"{flag} takes no value")
             else:
-                ours[flag] = True
+                read.ours[flag] = True
         elif schema is None:
             raise UsageError(f"{flag} comes before the tool's name; write: toolcrib call NAME {flag} …")
         else:
-            _take(flag, value if has_value else None, rest, schema, theirs)
-    return ours, theirs, bare
+            _take(flag, value if has_value else None, rest, schema, read.theirs)
+    return read
 
 
 def _take(flag: str, value: str | None, rest: list[str], schema: Mapping[str, JSON], theirs: dict[str, JSON]) -> None:
-    properties = _properties(schema)
-    name = _property(flag, properties)
+    known = properties(schema)
+    name = _property(flag[2:], known)
     if name is None:
-        negated = _property("--" + flag.removeprefix("--no-"), properties) if flag.startswith("--no-") else None
-        if negated is not None and "boolean" in _types(properties[negated]) and value is None:
-            theirs[negated] = False
-            return
-        near = get_close_matches(flag[2:], list(properties), n=1)
-        hint = (
-            f"did you mean --{near[0]}?"
-            if near
-            else "it has " + (", ".join(f"--{each}" for each in properties) or "none")
-        )
-        raise UsageError(f"the tool has no argument {flag}; {hint}")
-    types = _types(properties[name])
-    if value is None and types == {"boolean"}:
-        theirs[name] = True
-    elif "array" in types:
-        held = theirs.setdefault(name, [])
-        held += _items(flag, value if value is not None else _next(flag, rest), properties[name])
+        negated = _property(flag.removeprefix("--no-"), known) if flag.startswith("--no-") else None
+        if negated is None or "boolean" not in types(known[negated], schema):
+            raise UsageError(_unknown(flag, known))
+        if value is not None:
+            raise UsageError(f"{flag} takes no value; write --{negated}=true or --{negated}=false")
+        _set(theirs, negated, False, flag)
+        return
+    kinds = types(known[name], schema)
+    if value is None and kinds - {"null"} == {"boolean"}:
+        # No other bare word may follow, so `--flag false` can only mean one thing.
+        _set(theirs, name, rest.pop(0) == "true" if rest[:1] in (["true"], ["false"]) else True, flag)
+        return
+    text = value if value is not None else _next(flag, rest)
+    if "array" in kinds and "string" not in kinds:
+        theirs.setdefault(name, []).extend(_items(flag, text, known[name], schema))
     else:
-        theirs[name] = _typed(flag, value if value is not None else _next(flag, rest), types)
+        _set(theirs, name, _typed(flag, text, kinds), flag)
 
 
-def _items(flag: str, text: str, schema: JSON) -> list[JSON]:
+def _set(theirs: dict[str, JSON], name: str, value: JSON, flag: str) -> None:
+    if name in theirs:
+        raise UsageError(f"{flag} is given twice, and takes one value")
+    theirs[name] = value
+
+
+def _unknown(flag: str, known: Mapping[str, JSON]) -> str:
+    near = get_close_matches(flag[2:], list(known), n=1)
+    if near:
+        return f"the tool has no argument {flag}; did you mean --{near[0]}?"
+    return f"the tool has no argument {flag}; it has {', '.join(f'--{each}' for each in known) or 'none'}"
+
+
+def _items(flag: str, text: str, schema: JSON, root: Mapping[str, JSON]) -> list[JSON]:
     """A list is given item by item (`--tag a --tag b`), or whole, as JSON."""
     if text.lstrip().startswith("["):
-        value = _json(flag, text)
+        value = _json(flag, text, hint=f"{flag} is a list, and one that begins with [ is given as JSON")
         if isinstance(value, list):
             return value
     items = schema.get("items") if isinstance(schema, dict) else None
-    return [_typed(flag, text, _types(items if isinstance(items, dict) else {}))]
+    return [_typed(flag, text, types(items, root))]
 
 
-def _typed(flag: str, text: str, types: set[str]) -> JSON:
+def _typed(flag: str, text: str, kinds: set[str]) -> JSON:
     """The text as the schema's type. Nothing is guessed: where text is allowed, it stays text."""
-    if not types or "string" in types:
+    if not kinds or "string" in kinds:
         return text
-    if text == "null" and "null" in types:
+    if text == "null" and "null" in kinds:
         return None
-    if "boolean" in types and text in ("true", "false"):
+    if "boolean" in kinds and text in ("true", "false"):
         return text == "true"
-    if types & {"integer", "number", "object", "array"}:
-        return _json(flag, text, hint=f"{flag} is {' or '.join(sorted(types))}")
-    raise UsageError(f"{flag} is {' or '.join(sorted(types))}, not {text!r}")
+    if kinds & {"integer", "number", "object", "array"}:
+        return _json(flag, text, hint=f"{flag} is {_either(kinds)}")
+    raise UsageError(f"{flag} is {_either(kinds)}, not {text!r}" + ("; write true or false" * ("boolean" in kinds)))
 
 
-def _json(flag: str, text: str, hint: str = "") -> JSON:
+def _either(kinds: set[str]) -> str:
+    return " or ".join(sorted(kinds))
+
+
+def _json(flag: str, text: str, *, hint: str) -> JSON:
     try:
         return parse(text)
     except InvalidJson as exc:
-        raise UsageError(f"{hint or flag}, and {text!r} is {exc}") from None
+        shown = text if len(text) <= 80 else text[:80] + "…"
+        raise UsageError(f"{hint}, and {shown!r} is {exc}") from None
 
 
-def _property(flag: str, properties: Mapping[str, JSON]) -> str | None:
-    """`--dry-level` also finds `dry_level`."""
-    name = flag[2:]
-    return name if name in properties else next((each for each in properties if each.replace("_", "-") == name), None)
-
-
-def _properties(schema: Mapping[str, JSON]) -> dict[str, JSON]:
-    found = schema.get("properties")
-    return found if isinstance(found, dict) else {}
-
-
-def _types(schema: JSON) -> set[str]:
-    """The types a value may have; empty when anything goes."""
-    if not isinstance(schema, dict):
-        return set()
-    kind = schema.get("type")
-    if isinstance(kind, str):
-        return {kind}
-    if isinstance(kind, list):
-        return set(kind)
-    branches = [_types(each) for key in ("anyOf", "oneOf") for each in schema.get(key) or ()]
-    return set().union(*branches) if branches and all(branches) else set()
+def _property(name: str, known: Mapping[str, JSON]) -> str | None:
+    """`--dry-level` also finds `dry_level`, and the other way round."""
+    if name in known:
+        return name
+    folded = name.replace("-", "_")
+    return next((each for each in known if each.replace("-", "_") == folded), None)
 
 
 def _next(flag: str, rest: list[str]) -> str:
@@ -147,14 +154,19 @@ def _next(flag: str, rest: list[str]) -> str:
     return rest.pop(0)
 
 
-def flag_lines(schema: Mapping[str, JSON]) -> list[str]:
-    """The tool's flags, for `--help`."""
+def flag_lines(schema: Mapping[str, JSON], own: Own) -> list[str]:
+    """The tool's flags, for `--help`. The words come from the tool, so none reaches the terminal as it is."""
     required = schema.get("required")
     lines = []
-    for name, about in _properties(schema).items():
-        types = _types(about)
-        kind = "" if types == {"boolean"} else " " + ("|".join(sorted(types - {"null"})) or "VALUE").upper()
-        words = about.get("description", "") if isinstance(about, dict) else ""
-        must = " (required)" if isinstance(required, list) and name in required else ""
-        lines.append(f"  --{name}{kind}  {words}{must}")
+    for name, about in properties(schema).items():
+        kinds = types(about, schema) - {"null"}
+        kind = "" if kinds == {"boolean"} else " " + ("|".join(sorted(kinds)) or "VALUE").upper()
+        words = about.get("description") if isinstance(about, dict) else None
+        notes = [
+            *([words] if isinstance(words, str) and words else []),
+            *(["(required)"] if isinstance(required, list) and name in required else []),
+            *([f"(only in --input: --{name} is our own)"] if f"--{name}" in own.takes_value else []),
+            *(["(only in --input)"] if "=" in name or not name.isprintable() or " " in name else []),
+        ]
+        lines.append(visible(f"  --{name}{kind}  {' '.join(notes)}").rstrip())
     return lines

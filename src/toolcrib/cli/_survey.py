@@ -13,6 +13,7 @@ from ..policy.trust import PROJECT_DIR
 from ..runtime.build import build
 from ..runtime.compat import foreign_directories, hints
 from ..runtime.runtime import Crib
+from ._text import visible
 from .list import SNAPSHOT_VERSION, snapshot_path, stamp, surroundings
 
 
@@ -21,7 +22,7 @@ def survey() -> dict[str, Any] | None:
     try:
         crib = build(workspace=os.getcwd(), asker="list")
     except ConfigError as exc:
-        print(f"CONFIG_INVALID {exc}", file=sys.stderr)
+        print(f"{exc.code} {visible(str(exc))}", file=sys.stderr)
         return None
     stamps = [(path, stamp(path)) for path in _depends_on(crib)]  # before reading, so that a change is never missed
     asyncio.run(_load(crib))
@@ -32,7 +33,7 @@ def survey() -> dict[str, Any] | None:
         "rows": [(tool.name, crib.verdict(tool).decision.wire, tool.description) for tool in crib.tools()],
         "problems": [(problem.origin, problem.code, problem.message) for problem in crib.problems()],
         "hints": hints(crib.workspace, os.environ, crib.config.compat),
-        "tools_dir": crib.home.file("tools"),
+        "tools_dir": (*crib.tool_directories(), "")[0],
         "json": dump_ascii(
             {
                 "tools": [about(crib, tool) for tool in crib.tools()],

@@ -6,7 +6,7 @@ import re
 import sys
 from typing import Any
 
-from ..core.call import Result
+from ..core.call import ErrorInfo, Result
 from ..core.errors import REFUSALS, ConfigError, InvalidJson, Refused
 from ..core.jsontext import JSON, dump_ascii, parse
 from ..core.limits import INPUT_BYTES, duration
@@ -16,7 +16,7 @@ from ..runtime.build import build
 from ..runtime.runtime import Crib
 from ..store.home import Home
 from ..store.state import State
-from ._approver import SCOPE, TerminalApprover
+from ._approver import SCOPE, TerminalApprover, at_terminal
 from ._flags import Own, UsageError, flag_lines, split
 from ._text import visible
 
@@ -43,12 +43,15 @@ EXITS = {"TOOL_NOT_FOUND": 4, "TIMEOUT": 124, "VALIDATION_ERROR": 2, "INPUT_TOO_
 def main(argv: list[str]) -> int:
     try:
         return _main(argv)
-    except (UsageError, InvalidJson) as exc:
-        print(f"toolcrib call: {visible(str(exc))}", file=sys.stderr)
-        return 2
+    except UsageError as exc:
+        error, shown = ErrorInfo("VALIDATION_ERROR", str(exc)), f"toolcrib call: {exc}"
     except ConfigError as exc:
-        print(f"CONFIG_INVALID {exc}", file=sys.stderr)
-        return 2
+        error, shown = ErrorInfo(exc.code, str(exc)), f"{exc.code} {exc}"
+    if "--json" in argv:
+        print(dump_ascii(Result(error=error).to_dict()).decode())
+    else:
+        print(visible(shown), file=sys.stderr)
+    return 2
 
 
 def _main(argv: list[str]) -> int:
@@ -58,6 +61,8 @@ def _main(argv: list[str]) -> int:
             print(HELP)
             return 0
         raise UsageError("which tool? See: toolcrib list")
+    if not words[0]:
+        raise UsageError("the tool's name is empty; see: toolcrib list")
     home = Home()
     asked = Asked(home)
     crib = build(home=home.path, approver=asked, asker="terminal")
@@ -70,21 +75,22 @@ async def _call(crib: Crib, asked: "Asked", before: dict[str, Any], words: list[
         name = crib.full_name(words[0])
         tool = crib.find(name)
         if tool is None:  # without a schema nothing more can be read; the gate says what is wrong, and records it
-            return _report(await crib.call(name, {}), as_json="--json" in words)
+            return _report(await crib.call(name, {}), as_json="--json" in (*before, *words))
         ours, flags, bare = split(words[1:], OWN, tool.input_schema)
         ours = {**before, **ours}
         if "--help" in ours:
-            print("\n".join([HELP, "", f"{name}:", *flag_lines(tool.input_schema)]))
+            print("\n".join([HELP, "", f"{name}:", *flag_lines(tool.input_schema, OWN)]))
             return 0
         if bare:
             raise UsageError(f"{bare[0]!r} belongs to no flag")
         if "--session" in ours:
             crib.session = _session(ours["--session"])
-        asked.settle(yes="--yes" in ours, sandbox=crib.config.sandbox)
+        asked.settle(yes="--yes" in ours)
         args = _arguments(ours, flags)
         timeout = _duration(ours["--timeout"]) if "--timeout" in ours else None
-        async with _Ticker(name, asked):
-            result = await crib.call(name, args, timeout=timeout, dry_run="--dry-run" in ours, progress=_progress)
+        async with _Ticker(name, asked) as ticker:
+            dry_run = "--dry-run" in ours
+            result = await crib.call(name, args, timeout=timeout, dry_run=dry_run, progress=ticker.progress)
         return _report(result, as_json="--json" in ours)
     finally:
         await crib.close()
@@ -102,7 +108,15 @@ def _arguments(ours: dict[str, Any], flags: dict[str, JSON]) -> Any:
     if flags:
         raise UsageError("give the arguments either as --input or as flags, not both")
     raw = sys.stdin.buffer.read(INPUT_BYTES + 1) if ours["--input"] == "-" else ours["--input"]
-    return parse(raw)
+    if len(raw) > INPUT_BYTES:
+        raise UsageError(f"--input is longer than {INPUT_BYTES} bytes; put what is long into a file, and send its path")
+    try:
+        given = parse(raw)
+    except InvalidJson as exc:
+        raise UsageError(f'--input is {exc}; write for example {{"name": "Bob"}}') from None
+    if given is None:  # to the library, None is to give nothing; a person who wrote null gave something wrong
+        raise UsageError("--input is null, and the arguments are an object; leave it out to give none")
+    return given
 
 
 def _duration(text: str) -> float:
@@ -121,11 +135,11 @@ class Asked:
         self.waiting = False
         """A person is being asked; the screen is theirs."""
 
-    def settle(self, *, yes: bool, sandbox: str) -> None:
+    def settle(self, *, yes: bool) -> None:
         if yes:
             self._approver = SaysYes("flag")
-        elif sys.stdin.isatty() and sys.stderr.isatty():
-            self._approver = Remembering(TerminalApprover(self._home, sandbox=sandbox), State(self._home), scope=SCOPE)
+        elif at_terminal():
+            self._approver = Remembering(TerminalApprover(self._home), State(self._home), scope=SCOPE)
 
     async def approve(self, question: Question) -> Any:
         if self._approver is None:
@@ -145,22 +159,34 @@ class Asked:
 def _report(result: Result, *, as_json: bool) -> int:
     if as_json:
         sys.stdout.write(dump_ascii(result.to_dict()).decode() + "\n")
-    elif result.error is None:
+        return exit_status(result)
+    if result.error is None:
         _show(result)
+        _say(result.metadata.get("stderr") or "")
     else:
-        error = result.error
-        print(f"{error.code} {visible(error.message, keep=chr(10))}", file=sys.stderr)
-        for fault in error.details if error.code == "VALIDATION_ERROR" and isinstance(error.details, list) else ():
-            print(f"  {visible(fault if isinstance(fault, str) else fault['message'])}", file=sys.stderr)
-        if error.code == "TOOL_NOT_FOUND" and error.details["nearest"]:
-            print(f"  did you mean {', '.join(error.details['nearest'])}?", file=sys.stderr)
-    for artifact in result.metadata.get("artifacts") or () if not as_json else ():
-        total = result.metadata[f"{artifact['stream']}_bytes"]
-        print(
-            f"{artifact['stream']} was {total} bytes; read it with: toolcrib artifact show {artifact['id']}",
-            file=sys.stderr,
-        )
+        _explain(result.error)
+    for artifact in result.metadata.get("artifacts") or ():
+        stream, total = artifact["stream"], result.metadata[f"{artifact['stream']}_bytes"]
+        _say(f"{stream} was {total} bytes; read it with: toolcrib artifact show {artifact['id']}")
     return exit_status(result)
+
+
+def _explain(error: ErrorInfo) -> None:
+    _say(f"{error.code} {error.message}")
+    if error.code == "VALIDATION_ERROR" and isinstance(error.details, list):
+        for fault in error.details:
+            _say(f"  {fault if isinstance(fault, str) else fault['message']}")
+    elif isinstance(error.details, dict):
+        if said := error.details.get("details"):  # of a structured error
+            _say(f"  {said if isinstance(said, str) else json.dumps(said)}")
+        if nearest := error.details.get("nearest"):
+            _say(f"  did you mean {', '.join(nearest)}?")
+
+
+def _say(text: str) -> None:
+    """Words for a person, with nothing in them that a terminal would obey."""
+    if text:
+        print(visible(text.rstrip("\n"), keep="\n\t"), file=sys.stderr)
 
 
 def _show(result: Result) -> None:
@@ -184,34 +210,39 @@ def exit_status(result: Result) -> int:
     return 3 if code in REFUSALS else EXITS.get(code, 1)
 
 
-def _progress(done: float, total: float | None, message: str | None) -> None:
-    if sys.stderr.isatty():
-        share = f"{done:g}/{total:g}" if total else f"{done:g}"
-        sys.stderr.write(f"\r\033[K{share} {visible(message or '')}")
-
-
 class _Ticker:
     """On a terminal, a line that shows that something is still running, from the second second on."""
 
     def __init__(self, name: str, asked: Asked) -> None:
         self._name, self._asked = name, asked
         self._task: asyncio.Task[None] | None = None
+        self._drawn = False
 
-    async def __aenter__(self) -> None:
+    async def __aenter__(self) -> "_Ticker":
         if sys.stderr.isatty():
             self._task = asyncio.create_task(self._tick())
+        return self
 
     async def __aexit__(self, *_: object) -> None:
         if self._task is not None:
             self._task.cancel()
+        if self._drawn:
             sys.stderr.write("\r\033[K")
+
+    def progress(self, done: float, total: float | None, message: str | None) -> None:
+        """What the tool says of how far it is."""
+        if self._task is not None:
+            self._draw(f"{f'{done:g}/{total:g}' if total else f'{done:g}'} {visible(message or '')}")
 
     async def _tick(self) -> None:
         seconds = 0
         while True:
             await asyncio.sleep(1)
-            if self._asked.waiting:
-                continue
-            seconds += 1
-            sys.stderr.write(f"\r\033[K{self._name}: {seconds} s (Ctrl-C ends it)")
-            sys.stderr.flush()
+            if not self._asked.waiting:
+                seconds += 1
+                self._draw(f"{self._name}: {seconds} s (Ctrl-C ends it)")
+
+    def _draw(self, line: str) -> None:
+        self._drawn = True
+        sys.stderr.write(f"\r\033[K{line}")
+        sys.stderr.flush()

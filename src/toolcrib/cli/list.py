@@ -88,14 +88,15 @@ def _draw(kept: dict) -> None:  # type: ignore[type-arg]
     if rows:
         longest = max(len(name) for name, _, _ in rows)
         lines = [
-            f"{name:<{longest}}  {approval:<11}  {one_line(text, width - longest - 15)}"
+            f"{name:<{longest}}  {approval:<11}  {one_line(text, max(20, width - longest - 15))}"
             for name, approval, text in rows
         ]
         sys.stdout.write("\n".join(lines) + "\n")
+    elif kept["tools_dir"]:
+        where = visible(kept["tools_dir"])
+        sys.stderr.write(f"No tools yet. Put a program into {where}, or type: toolcrib new executable NAME\n")
     else:
-        sys.stderr.write(
-            f"No tools yet. Put a program into {kept['tools_dir']}, or type: toolcrib new executable NAME\n"
-        )
+        sys.stderr.write("No tools, because the configuration says `custom_tools: {enabled: false}`\n")
     for origin, code, message in kept["problems"]:
         sys.stderr.write(f"{code} {visible(origin)}: {visible(message)}\n")
     for hint in kept["hints"]:
@@ -104,6 +105,6 @@ def _draw(kept: dict) -> None:  # type: ignore[type-arg]
 
 def _width() -> int:
     try:
-        return max(60, os.get_terminal_size(sys.stdout.fileno()).columns)
-    except (OSError, ValueError):
-        return 120
+        return os.get_terminal_size(sys.stdout.fileno()).columns or 80
+    except (OSError, ValueError):  # a file or a pipe: whoever reads it can cut it
+        return 1000

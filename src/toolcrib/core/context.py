@@ -63,8 +63,8 @@ class Context:
         """Set when the caller gave up or the time was over, for tools that look now and then."""
         self.report: dict[str, JSON] = {}
         """Goes into the result's metadata."""
-        self.evidence: dict[str, JSON] = {}
-        """What there is to show of a call that did not come to its end."""
+        self.evidence: Callable[[], dict[str, JSON]] = dict
+        """Gives what there is to show of a call that did not come to its end."""
 
     @property
     def cwd(self) -> str:

@@ -144,7 +144,7 @@ class Executor:
         except Expired:
             ctx.cancelled = True
             message = f"{tool.name} ran longer than {limits.seconds:g} s and was ended"
-            raise ToolError(message, code="TIMEOUT", details={"seconds": limits.seconds, **ctx.evidence}) from None
+            raise ToolError(message, code="TIMEOUT", details={"seconds": limits.seconds, **ctx.evidence()}) from None
 
     async def _in_place(self, run: _Run, work: Coroutine[Any, Any, Any], seconds: float) -> Any:
         """Run when there is a place for one more process."""

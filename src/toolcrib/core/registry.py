@@ -1,6 +1,6 @@
 """Which tool a name means right now."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from .context import Context
@@ -28,8 +28,8 @@ class Registry:
     """Name to tool."""
 
     def __init__(self) -> None:
-        self._ranks: dict[str, dict[int, Tool]] = {}
-        """By folded name, since clients fold names: what each rank offers."""
+        self._offers: dict[int, dict[str, Tool]] = {}
+        """What each rank offers, by folded name, since clients fold names."""
         self._problems: list[Problem] = []
         self._seen: View | None = None
 
@@ -42,33 +42,31 @@ class Registry:
         """
         if not NAME.fullmatch(tool.name):
             raise ValueError(f"{tool.name!r} is not a tool name: use 1 to 64 of A-Z a-z 0-9 _ -")
-        if rank in self._ranks.get(_fold(tool.name), ()):
+        if self._offers.setdefault(rank, {}).setdefault(_fold(tool.name), tool) is not tool:
             raise DuplicateTool(f'Tool "{tool.name}" is already registered')
-        self._ranks.setdefault(_fold(tool.name), {})[rank] = tool
         self._seen = None
 
     def unregister(self, name: str) -> bool:
         """Take a tool away; what it covered comes back. Says whether it was there."""
         if not self.has(name):
             return False
-        offers = self._ranks[_fold(name)]
-        del offers[max(offers)]
+        highest = max(rank for rank, offers in self._offers.items() if _fold(name) in offers)
+        del self._offers[highest][_fold(name)]
         self._seen = None
         return True
 
-    def add(self, tools: Iterable[Tool], problems: Iterable[Problem] = (), *, rank: int) -> None:
+    def add(self, tools: Sequence[Tool], problems: Iterable[Problem] = (), *, rank: int) -> None:
         """Add what a source loaded. Two tools that claim one name at one rank are a problem, and neither is offered."""
-        claims: dict[str, list[Tool]] = {}
-        for tool in tools:
-            claims.setdefault(_fold(tool.name), []).append(tool)
-        for folded, claimants in claims.items():
-            held = self._ranks.setdefault(folded, {})
-            if rank in held:
-                claimants.append(held.pop(rank))
-            if len(claimants) == 1:
-                held[rank] = claimants[0]
-            else:
-                self._problems.append(_conflict(claimants))
+        held = self._offers.setdefault(rank, {})
+        offers = {_fold(tool.name): tool for tool in tools}
+        if len(offers) < len(tools) or (held and not held.keys().isdisjoint(offers)):
+            claims: dict[str, list[Tool]] = {}
+            for tool in (*held.values(), *tools):
+                claims.setdefault(_fold(tool.name), []).append(tool)
+            self._problems += [_conflict(claimants) for claimants in claims.values() if len(claimants) > 1]
+            offers = {name: claimants[0] for name, claimants in claims.items() if len(claimants) == 1}
+            held.clear()
+        held.update(offers)
         self._problems += problems
         self._seen = None
 
@@ -113,9 +111,12 @@ class Registry:
     def _view(self) -> View:
         if self._seen is None:
             held = {name: problem for problem in self._problems for name in problem.holds}
-            folded = {_fold(name) for name in held}
-            offered = [offers[max(offers)] for key, offers in self._ranks.items() if offers and key not in folded]
-            offered.sort(key=_order)
+            offers: dict[str, Tool] = {}
+            for rank in sorted(self._offers):
+                offers |= self._offers[rank]
+            for name in held:
+                offers.pop(_fold(name), None)
+            offered = sorted(offers.values(), key=_order)
             self._seen = View(tuple(offered), {tool.name: tool for tool in offered}, held)
         return self._seen
 

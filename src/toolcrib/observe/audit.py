@@ -85,7 +85,8 @@ class Audit:
         if not os.path.exists(ballast) or os.path.getsize(ballast) < _BALLAST:
             fd = os.open(ballast, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
             try:
-                os.write(fd, os.urandom(_BALLAST))
+                if os.write(fd, os.urandom(_BALLAST)) != _BALLAST:
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), ballast)
             finally:
                 os.close(fd)
         now = time.time()
@@ -99,12 +100,13 @@ class Audit:
         self._broken = False
 
     def _append(self, record: dict[str, Any]) -> None:
-        now = time.time()
-        if self._file < 0 or now >= self._until:
+        if self._file < 0:
             self._open()
-        record["time"] = now
         flock(self._lock, LOCK_EX)
         try:
+            now = record["time"] = time.time()
+            if now >= self._until:  # asked under the lock: nobody else can still be writing the old month's file
+                self._open()
             size = os.lseek(self._file, 0, os.SEEK_END)
             if size != self._size:  # another process wrote, or this is the first time
                 size = self._catch_up(size)
@@ -142,28 +144,39 @@ class Audit:
     def _catch_up(self, size: int) -> int:
         """Find the chain's head at the end of the file; a torn last line is cut off, and that is recorded."""
         tail = os.pread(self._file, _TAIL, max(0, size - _TAIL))
-        whole, torn = tail[: tail.rfind(b"\n") + 1], len(tail) - tail.rfind(b"\n") - 1
-        if whole:
-            self._number, self._head = _seal_of(whole)
-        else:
-            self._number, self._head = self._before()
+        keep = tail.rfind(b"\n") + 1
+        torn = len(tail) - keep
         if torn:
             size -= torn
             os.ftruncate(self._file, size)
+        if keep:
+            self._number, self._head = _seal_of(tail[:keep])
+        else:
+            torn += self._catch_up_before()
+        if torn:
             self._write(size, {"n": 0, "time": time.time(), "event": "recovered", "lost_bytes": torn})
             size = self._size
         return size
 
-    def _before(self) -> tuple[int, str]:
-        """The end of the newest file before this one."""
-        directory = os.path.dirname(self._path)
+    def _catch_up_before(self) -> int:
+        """The same at the end of the newest file before this one. Returns how many bytes were cut off there."""
+        directory, own = os.path.split(self._path)
+        torn = 0
         for name in reversed(log_files(directory)):
-            if name < os.path.basename(self._path):
-                with open(os.path.join(directory, name), "rb") as file:
-                    data = file.read()
-                if data:
-                    return _seal_of(data[: data.rfind(b"\n") + 1])
-        return 0, FIRST
+            if name >= own:
+                continue
+            path = os.path.join(directory, name)
+            with open(path, "rb") as file:
+                data = file.read()
+            keep = data.rfind(b"\n") + 1
+            if keep < len(data):
+                torn += len(data) - keep
+                os.truncate(path, keep)
+            if keep:
+                self._number, self._head = _seal_of(data[:keep])
+                return torn
+        self._number, self._head = 0, FIRST
+        return torn
 
 
 def log_files(directory: str) -> list[str]:

@@ -4,13 +4,15 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core.limits import Limits, duration, size
 from ..core.policy import Decision, Verdict, strictest
 from ..core.source import Problem
 from ..sources.executable import ToolSettings
-from ..store.yamltext import Document, load
+
+if TYPE_CHECKING:
+    from ..store.yamltext import Document
 
 SANDBOXES = ("off", "process", "auto", "landlock", "bubblewrap")
 """From lax to strict; `auto` is the best there is."""
@@ -55,6 +57,10 @@ def read(user: str, project: str | None) -> Config:
         ConfigError: with path and line.
     """
     config = Config()
+    if not os.path.exists(user) and (project is None or not os.path.exists(project)):
+        return config
+    from ..store.yamltext import load  # late: most have no configuration, and YAML costs more than reading the tools
+
     if os.path.exists(user):
         config = _Reader(load(user)).apply(config)
     if project is not None and os.path.exists(project):
@@ -67,7 +73,7 @@ def read(user: str, project: str | None) -> Config:
 class _Reader:
     """Checks a document key by key and applies it."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: "Document") -> None:
         self._document = document
         self._root = self._section((), "")
 
@@ -156,7 +162,7 @@ class _Reader:
         return Verdict(decision, f"{'.'.join(at)} in {self._document.path}:{self._document.line(*at)}")
 
 
-def _tightened(user: Config, project: Config, document: Document) -> Config:
+def _tightened(user: Config, project: Config, document: "Document") -> Config:
     """The user's configuration, made stricter by the project's. What would loosen is ignored and reported."""
     problems = []
 

@@ -59,7 +59,7 @@ class Crib:
             workspace,
             self._sandbox,
             partial(GuardedFiles, workspace),
-            os.environ,
+            dict(os.environ),
             self.artifacts,
             id=identity,
         )

@@ -7,6 +7,7 @@ from ..core.limits import ARTIFACT_BYTES
 from ..core.process import Artifacts, Captured
 
 CHUNK = 256 * 1024
+_ATTEMPTS = 100
 _READS_PER_TURN = 16
 """So that one loud program does not keep the event loop from the others."""
 
@@ -29,7 +30,7 @@ class Capture:
         self._spilled = 0
 
     def read(self) -> bool:
-        """Take what is there. False once there can be no more."""
+        """Take what is there. False at the end of the stream, which is then to be closed."""
         for _ in range(_READS_PER_TURN):
             try:
                 chunk = os.read(self.fd, CHUNK)
@@ -38,7 +39,6 @@ class Capture:
             except OSError:
                 chunk = b""
             if not chunk:
-                self.close()
                 return False
             self._take(chunk)
         return True
@@ -78,13 +78,18 @@ class Capture:
 
     def _begin_spill(self, rest: bytes) -> None:
         assert self._artifacts is not None
-        try:
-            ident, path, self._spill_fd = self._artifacts.create(self._name)
-        except OSError:  # a full disk costs the artifact, not the call
-            self._artifacts = None
+        for attempt in range(1, _ATTEMPTS):  # a call that is tried again keeps its id
+            try:
+                name = self._name if attempt == 1 else f"{self._name}.{attempt}"
+                ident, path, self._spill_fd = self._artifacts.create(name)
+            except FileExistsError:
+                continue
+            except OSError:  # a full disk costs the artifact, not the call
+                break
+            self._artifact = (ident, path, 0)
+            self._spill(b"".join(self._head) + rest)
             return
-        self._artifact = (ident, path, 0)
-        self._spill(b"".join(self._head) + rest)
+        self._artifacts = None
 
     def _spill(self, chunk: bytes) -> None:
         chunk = chunk[: ARTIFACT_BYTES - self._spilled]

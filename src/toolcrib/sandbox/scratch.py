@@ -1,9 +1,10 @@
 """A private temporary directory for each call, gone after it."""
 
 import os
-import shutil
 import stat
 import tempfile
+
+from ..core.errors import ToolError
 
 
 class Scratch:
@@ -19,14 +20,21 @@ class Scratch:
         self._made = 0
 
     def take(self) -> str:
-        if self._spare:
-            return self._spare.pop()
+        """Raises: `ToolError` when there is no room for one; nothing happened."""
+        while self._spare:
+            spare = self._spare.pop()
+            if os.path.isdir(spare):  # no tool should, but one may have removed it
+                return spare
         path = self._next()
         try:
-            os.mkdir(path, 0o700)
-        except FileNotFoundError:
-            os.mkdir(self.root, 0o700)
-            os.mkdir(path, 0o700)
+            try:
+                os.mkdir(path, 0o700)
+            except FileNotFoundError:
+                os.mkdir(self.root, 0o700)
+                os.mkdir(path, 0o700)
+        except OSError as exc:
+            message = f"no temporary directory could be made: {exc}; make room, or set TMPDIR to where there is"
+            raise ToolError(message, code="RESOURCE_EXHAUSTED", before_effect=True) from None
         return path
 
     def give_back(self, path: str) -> bool:
@@ -41,6 +49,10 @@ class Scratch:
             pass
         return False
 
+    def keep(self, path: str) -> None:
+        """It was not used: it is as good for the next call."""
+        self._spare.append(path)
+
     def close(self) -> None:
         self._spare.clear()
         remove_tree(self.root)
@@ -51,23 +63,47 @@ class Scratch:
 
 
 def remove_tree(path: str) -> None:
-    """Remove a directory and all in it, following no link, also where a tool took its own rights away."""
+    """Remove a directory and all in it, however deep, following no link, also where a tool took its own rights away.
 
-    def unlock(_function: object, at: str, _info: object) -> None:
-        parent = os.path.dirname(at)
-        try:
-            os.chmod(parent, 0o700)
-            if os.path.isdir(at) and not os.path.islink(at):
-                os.chmod(at, 0o700)
-                shutil.rmtree(at, ignore_errors=True)
-            else:
-                os.unlink(at)
-        except OSError:
-            pass
+    Directories further down are first moved up, so that no path grows too long and nothing recurses.
+    """
+    pending = [path]
+    while pending:
+        current = pending.pop()
+        for name in _unlocked(current):
+            try:
+                os.unlink(f"{current}/{name}")
+                continue
+            except OSError:  # a directory
+                pass
+            if current == path:
+                pending.append(f"{path}/{name}")
+                continue
+            above = f"{path}/{os.urandom(12).hex()}"
+            try:
+                os.chmod(f"{current}/{name}", 0o700)
+                os.rename(f"{current}/{name}", above)
+                pending.append(above)
+            except OSError:
+                pass
+        _rmdir(current)
+    _rmdir(path)
 
-    if os.path.islink(path):
-        os.unlink(path)
-    elif os.path.lexists(path):
-        shutil.rmtree(path, onerror=unlock)
-        if os.path.lexists(path):
-            shutil.rmtree(path, ignore_errors=True)
+
+def _unlocked(directory: str) -> list[str]:
+    """What lies in a directory, once it may be emptied."""
+    try:
+        if not stat.S_ISDIR(os.lstat(directory).st_mode):
+            os.unlink(directory)
+            return []
+        os.chmod(directory, 0o700)
+        return os.listdir(directory)
+    except OSError:
+        return []
+
+
+def _rmdir(directory: str) -> None:
+    try:
+        os.rmdir(directory)
+    except OSError:
+        pass

@@ -65,7 +65,10 @@ def _vfork(argv: Sequence[str], cwd: str, env: Mapping[str, str], stdin: int, st
     finally:
         os.close(failed)
     if report:  # `OSError:<errno in hex>:<where>`; the child is gone
-        os.waitpid(pid, 0)
+        try:
+            os.waitpid(pid, 0)
+        except ChildProcessError:  # the host program leaves that to the kernel
+            pass
         _, code, where = report.split(b":", 2)
         number = int(code, 16)
         raise OSError(number, os.strerror(number), cwd if where.startswith(b"noexec") else argv[0])
@@ -84,4 +87,6 @@ def _readable(program: str, exc: OSError | ValueError) -> ToolError:
         errno.E2BIG: "an argument or a variable is too long",
     }
     hint = hints.get(number or 0)
+    if getattr(exc, "filename", None) not in (None, program):
+        hint = "it starts in that directory, which cannot be entered"
     return ToolError(f"{program} could not be started: {exc}" + (f"; {hint}" if hint else ""), before_effect=True)

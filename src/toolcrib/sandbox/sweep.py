@@ -8,20 +8,27 @@ import os
 import signal
 import sys
 import time
+from functools import cache
 
 LINUX = sys.platform == "linux"
 _TRUSTED_RANGE_SECONDS = 0.5
 _LONG_RANGE = 2000
 _ROUNDS = 200
+_QUIET_ROUNDS = 8
 
 
 def newest_pid() -> int:
     """The pid that was given out last, or 0 where nobody says."""
     try:
-        with open("/proc/loadavg", "rb", buffering=0) as file:
-            return int(file.read().rsplit(None, 1)[-1])
+        return int(os.pread(_loadavg(), 128, 0).rsplit(None, 1)[-1])
     except (OSError, ValueError):
         return 0
+
+
+@cache
+def _loadavg() -> int:
+    """Kept open: every call asks."""
+    return os.open("/proc/loadavg", os.O_RDONLY | os.O_CLOEXEC)
 
 
 def end_marked(mark: str, *, first: int = 0, seconds: float = float("inf")) -> int:
@@ -30,11 +37,20 @@ def end_marked(mark: str, *, first: int = 0, seconds: float = float("inf")) -> i
     `first` is the pid of the program and `seconds` how long it ran: pids are given out in order, so after a short run
     only the few that are newer need a look, and none if there are none.
     """
-    found = 0
+    found = quiet = 0
     for round_ in range(_ROUNDS):  # what is being killed may still be forking
-        if not (ended := signal_marked(mark, signal.SIGKILL, first=first, seconds=seconds)):
+        newest = newest_pid()
+        if newest == first and seconds < _TRUSTED_RANGE_SECONDS:
             break
+        ended = signal_marked(mark, signal.SIGKILL, first=first, seconds=seconds)
         found += ended
+        if ended:
+            quiet = 0
+        elif quiet == _QUIET_ROUNDS or newest_pid() == newest:
+            break
+        else:  # nothing, but others were born meanwhile: one that flees by forking is among those
+            quiet, first, seconds = quiet + 1, newest, 0.0
+            continue
         if round_ > 2:
             time.sleep(0.001)  # a process in the kernel dies when it comes out
     return found

@@ -10,11 +10,13 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 
 from ..core.errors import ToolError
 from ..core.limits import DRAIN_SECONDS, GRACE_SECONDS
 from ..core.process import Command, Completed, Ended
 from .capture import Capture
+from .poller import Poller
 from .scratch import Scratch, remove_tree
 from .spawn import start, with_memory_limit
 from .sweep import LINUX, end_marked, signal_marked
@@ -23,6 +25,7 @@ from .watcher import Watcher
 UNKNOWN = -1
 """The exit status of a program whose end somebody else collected."""
 _PIPE_ROOM = 65536
+_PATIENCE_SECONDS = 0.002
 _REAP_TRIES = 1000
 
 
@@ -33,33 +36,55 @@ class Unconfined:
         self.name = name
         self.scratch = Scratch(runtime_id)
         self._watcher = Watcher(runtime_id, self.scratch.root)
+        self._pollers: dict[asyncio.AbstractEventLoop, Poller] = {}
 
     async def exec(self, command: Command, *, ended: Ended | None = None) -> Completed:
         self._watcher.ensure()
+        poller = self._pollers.get(asyncio.get_running_loop()) or self._new_poller()
         tmp = self.scratch.take()
         try:
-            return await _Program(command, {**command.env, "TMPDIR": tmp}).run(ended)
+            program = _Program(command, {**command.env, "TMPDIR": tmp}, poller)
+        except BaseException:  # nobody has seen it
+            self.scratch.keep(tmp)
+            raise
+        try:
+            return await program.run(ended)
         finally:
             if not self.scratch.give_back(tmp):
                 await asyncio.to_thread(remove_tree, tmp)  # a tool may leave a million files
 
     def close(self) -> None:
+        for poller in self._pollers.values():
+            poller.close()
+        self._pollers.clear()
         self._watcher.close()
         self.scratch.close()
+
+    def _new_poller(self) -> Poller:
+        """For a loop that is new here. Those of loops that are over are let go."""
+        for loop in [loop for loop in self._pollers if loop.is_closed()]:
+            self._pollers.pop(loop).close()
+        loop = asyncio.get_running_loop()
+        try:
+            poller = self._pollers[loop] = Poller(loop)
+        except OSError as exc:
+            message = f"nothing can be waited for: {exc}; try again when less is running"
+            raise ToolError(message, code="RESOURCE_EXHAUSTED", before_effect=True) from None
+        return poller
 
 
 class _Program:
     """One program, from its start to its certain end."""
 
-    def __init__(self, command: Command, env: dict[str, str]) -> None:
+    def __init__(self, command: Command, env: dict[str, str], poller: Poller) -> None:
         limits = command.limits
         argv = command.argv
         if limits.memory_bytes is not None:
             argv = with_memory_limit(argv, limits.memory_bytes)
         self._command = command
-        self._loop = asyncio.get_running_loop()
-        self._gone: asyncio.Future[None] = self._loop.create_future()
-        self._quiet: asyncio.Future[None] = self._loop.create_future()
+        self._poller = poller
+        self._gone: asyncio.Future[None] = poller.loop.create_future()
+        self._quiet: asyncio.Future[None] = poller.loop.create_future()
         self._code = UNKNOWN
         self._input = memoryview(command.stdin)
         child_in, self._stdin, out, child_out, err, child_err = _pipes()
@@ -83,6 +108,7 @@ class _Program:
         )
         self._open_streams = 2
         self._exit: _ExitNotice | None = None
+        self._patience: asyncio.TimerHandle | None = None
 
     async def run(self, ended: Ended | None) -> Completed:
         cut_off = False
@@ -103,21 +129,29 @@ class _Program:
     # Watching
 
     def _watch(self) -> None:
-        for stream in self._streams:
-            self._loop.add_reader(stream.fd, self._on_output, stream)
         if self._stdin >= 0:
-            self._loop.add_writer(self._stdin, self._feed)
-        self._exit = _ExitNotice(self._loop, self._pid, self._on_exit)
+            self._poller.on_writable(self._stdin, self._feed)
+        self._exit = _ExitNotice(self._poller, self._pid, self._on_exit)
+        # Most programs say little and are gone in a moment: waking up for their output before they are would only take
+        # the processor from them. The pipe holds what comes until then.
+        self._patience = self._poller.loop.call_later(_PATIENCE_SECONDS, self._watch_output)
+
+    def _watch_output(self) -> None:
+        for stream in self._streams:
+            if stream.open:
+                self._poller.on_readable(stream.fd, partial(self._on_output, stream))
 
     def _on_output(self, stream: Capture) -> None:
-        fd = stream.fd
         if not stream.read():
-            self._loop.remove_reader(fd)
+            self._poller.forget(stream.fd)
+            stream.close()
             self._open_streams -= 1
             if not self._open_streams and not self._quiet.done():
                 self._quiet.set_result(None)
 
     def _on_exit(self) -> None:
+        if self._exit is not None:
+            self._exit.close()  # it would tell again and again while the output is drained
         if not self._gone.done():
             self._gone.set_result(None)
 
@@ -134,7 +168,7 @@ class _Program:
 
     def _close_stdin(self) -> None:
         if self._stdin >= 0:
-            self._loop.remove_writer(self._stdin)
+            self._poller.forget(self._stdin)
             os.close(self._stdin)
             self._stdin = -1
 
@@ -161,13 +195,15 @@ class _Program:
         """Nothing of the program is left after this: no process, no descriptor."""
         if self._exit is not None:
             self._exit.close()
+        if self._patience is not None:
+            self._patience.cancel()
         self._close_stdin()
         self._signal(signal.SIGKILL)  # the group; the program itself is not reaped yet, so its pid is still its own
         self._reap()
         end_marked(self._command.mark, first=self._pid, seconds=time.monotonic() - self._started)
         for stream in self._streams:
             if stream.open:
-                self._loop.remove_reader(stream.fd)
+                self._poller.forget(stream.fd)
                 stream.read()
                 stream.close()
 
@@ -194,25 +230,25 @@ class _Program:
 class _ExitNotice:
     """Tells when a process has exited, without reaping it."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, pid: int, callback: Callable[[], None]) -> None:
-        self._loop, self._fd = loop, -1
+    def __init__(self, poller: Poller, pid: int, callback: Callable[[], None]) -> None:
+        self._poller, self._fd = poller, -1
         try:
             if not LINUX:
                 raise OSError
             self._fd = os.pidfd_open(pid)
-            loop.add_reader(self._fd, callback)
+            poller.on_readable(self._fd, callback)
         except OSError:  # no pidfd here, or no descriptor left for one
             threading.Thread(target=self._wait, args=(pid, callback), daemon=True).start()
 
     def close(self) -> None:
         if self._fd >= 0:
-            self._loop.remove_reader(self._fd)
+            self._poller.forget(self._fd)
             os.close(self._fd)
             self._fd = -1
 
     def _wait(self, pid: int, callback: Callable[[], None]) -> None:
         _wait_for(pid, os.WNOWAIT)
-        self._loop.call_soon_threadsafe(callback)
+        self._poller.loop.call_soon_threadsafe(callback)
 
 
 def _wait_for(pid: int, flags: int) -> None:

@@ -11,14 +11,19 @@ import signal
 from ..core.errors import ToolError
 from .spawn import start
 
-# Constant text; the two values it needs are its arguments. `grep` sees only this user's processes.
+# Constant text; the two values it needs are its arguments. `grep` sees only this user's processes; its exit status says
+# nothing, because one process that ended meanwhile makes it an error. It looks again until it found nothing three times.
 _SCRIPT = """
 read -r word && exit 0
-for round in 1 2 3 4 5 6 7 8 9 10; do
-  found=$(grep -laF -e "$1-" /proc/[0-9]*/environ 2>/dev/null) || break
-  for file in $found; do pid=${file#/proc/}; kill -KILL "${pid%/environ}" 2>/dev/null; done
+rounds=100 quiet=0
+while [ $rounds -gt 0 ] && [ $quiet -lt 3 ]; do
+  rounds=$((rounds - 1)) quiet=$((quiet + 1))
+  for file in $(grep -lsF -e "$1-" /proc/[0-9]*/environ 2>/dev/null); do
+    quiet=0 pid=${file#/proc/}
+    kill -KILL "${pid%/environ}" 2>/dev/null
+  done
 done
-rm -rf -- "$2"
+rm -rf -- "$2" 2>/dev/null || { chmod -R u+rwx -- "$2"; rm -rf -- "$2"; }
 """
 
 
@@ -33,18 +38,20 @@ class Watcher:
     def ensure(self) -> None:
         if self._pid:
             return
-        reads, self._pipe = os.pipe()
-        null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+        made: list[int] = []
         try:
+            made += os.pipe()
+            made.append(os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC))
+            reads, _, null = made
             argv = ("/bin/sh", "-c", _SCRIPT, "toolcrib-watcher", self._mark, self._scratch)
             self._pid = start(argv, cwd="/", env={"PATH": "/usr/bin:/bin"}, stdin=reads, stdout=null, stderr=null)
-        except ToolError:
-            os.close(self._pipe)
-            self._pipe = -1
-            raise
+            self._pipe = made.pop(1)
+        except OSError as exc:
+            message = f"the watcher could not be started: {exc}; try again when less is running"
+            raise ToolError(message, code="RESOURCE_EXHAUSTED", before_effect=True) from None
         finally:
-            os.close(reads)
-            os.close(null)
+            for fd in made:
+                os.close(fd)
 
     def close(self) -> None:
         if not self._pid:

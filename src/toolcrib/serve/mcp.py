@@ -112,12 +112,11 @@ class McpHandler:
             methods = self._stateless if request.revision.stateless else self._handshake
             if method not in methods:
                 raise RpcFault(METHOD_NOT_FOUND, f"{request.revision.date} has no {method}")
-            result = await methods[method](request, running)
-            return None if running.cancelled else rpc.result(id, result)
+            said = rpc.result(id, await methods[method](request, running))
         except RpcFault as fault:
-            return None if running.cancelled else rpc.error(id, fault.code, str(fault), fault.data)
+            said = rpc.error(id, fault.code, str(fault), fault.data)
         except ToolcribError as exc:
-            return rpc.error(id, INTERNAL_ERROR, str(exc), {"code": exc.code})
+            said = rpc.error(id, INTERNAL_ERROR, str(exc), {"code": exc.code})
         except asyncio.CancelledError:
             if not running.cancelled or running.task is None:
                 raise
@@ -126,6 +125,7 @@ class McpHandler:
         finally:
             running.over = True
             del self._under_way[id]
+        return None if running.cancelled else said
 
     def _understood(self, id: RequestId, method: str, params: JsonObject) -> Request:
         """In which revision a request speaks."""

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import stat
+import time
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
@@ -12,12 +13,14 @@ from ..core.limits import Limits
 from ..core.schema import Schema
 from ..core.source import Loaded, Problem
 from ..core.tool import NAME, Capabilities, Tool
-from .probe import Description, Prober
-from .probe_cache import Identity, ProbeCache
+from .probe import Prober
+from .probe_cache import NO_FOLDER, Answer, Folder, ProbeCache
 
 CAPABILITIES = Capabilities(executes_commands=True)
 _AT_ONCE = 8
 _MESSAGE = 600
+_SETTLED_NS = 1_000_000_000
+_NOT_THERE = (0, 0, 0, 0, 0)
 
 
 class Settings(NamedTuple):
@@ -53,44 +56,54 @@ class ExecutableSource:
         self.directory, self.rank = directory, rank
         self._prober, self._cache, self._settings = prober, cache, settings
         self._within, self._skipped = within, skipped
-        self._seen: list[Identity] | None = None
+        self._folder: Folder | None = None
+        self._answers: dict[str, Answer] = {}
         self._loaded = Loaded()
 
     async def load(self) -> Loaded:
-        found = executables(self.directory)
-        if found != self._seen:
-            self._loaded = await self._read(found)
-            self._seen = found
+        first = self._folder is None
+        if self._folder is None:
+            self._folder, self._answers = self._cache.recall(self.directory)
+        folder = look(self.directory, self._folder)
+        if folder.states != self._folder.states or folder.names != self._folder.names:
+            self._answers = await self._ask(folder, self._folder)
+            self._folder = folder
+            self._cache.keep(self.directory, folder, self._answers)
+        elif not first:
+            return self._loaded
+        self._loaded = self._offer()
         return self._loaded
 
-    async def _read(self, found: list[Identity]) -> Loaded:
-        known = self._cache.known(self.directory)
-        fresh = [program for program in found if program not in known]
-        if fresh:
-            at_once = asyncio.Semaphore(_AT_ONCE)
-            answers = await asyncio.gather(*(self._probe(program, at_once) for program in fresh))
-            known = {program: known[program] for program in found if program in known} | dict(
-                zip(fresh, answers, strict=True)
-            )
-            self._cache.keep(self.directory, known)
+    async def _ask(self, folder: Folder, before: Folder) -> dict[str, Answer]:
+        """The answers of all programs; only those whose file is another one are started."""
+        known = {name: before.state(index) for index, name in enumerate(before.names)}
+        programs = executables(folder)
+        same = {name for name, index in programs.items() if known.get(name) == folder.state(index)}
+        fresh = [name for name in programs if name not in same or name not in self._answers]
+        at_once = asyncio.Semaphore(_AT_ONCE)
+        asked = await asyncio.gather(*(self._probe(f"{self.directory}/{name}", at_once) for name in fresh))
+        answers = self._answers | dict(zip(fresh, asked, strict=True))
+        return {name: answers[name] for name in programs}
+
+    def _offer(self) -> Loaded:
         tools, problems = [], []
-        for program in found:
-            answer = known[program]
-            if type(answer) is Problem:
-                problems.append(answer)
+        for name, answer in self._answers.items():
+            path = f"{self.directory}/{name}"
+            if len(answer) == 2:
+                problems.append(Problem(path, *answer))
             else:
-                tools.append(self._tool(program.path, answer))  # type: ignore[arg-type]  # not a Problem, so a Description
+                tools.append(self._tool(path, answer))
         return Loaded(tuple(tools), tuple(problems))
 
-    async def _probe(self, program: Identity, at_once: asyncio.Semaphore) -> "Description | Problem":
+    async def _probe(self, program: str, at_once: asyncio.Semaphore) -> Answer:
         async with at_once:
             try:
-                self._check_place(program.path)
-                return await self._prober.describe(program.path)
+                self._check_place(program)
+                return await self._prober.describe(program)
             except ToolcribError as exc:
-                problem = Problem(program.path, exc.code, str(exc)[:_MESSAGE])
+                problem = Problem(program, exc.code, str(exc)[:_MESSAGE])
                 self._skipped(problem)
-                return problem
+                return problem.code, problem.message
 
     def _check_place(self, path: str) -> None:
         """A project's tool is a file of that project, not a link to somewhere else."""
@@ -99,55 +112,72 @@ class ExecutableSource:
                 f"it leads out of the project, to {os.path.realpath(path)}", code="PATH_OUTSIDE_WORKSPACE"
             )
 
-    def _tool(self, path: str, about: Description) -> Tool:
+    def _tool(self, path: str, answer: Answer) -> Tool:
+        own_name, description, schema, dialect, version, digest, wish = answer
         settings = self._settings
-        name = settings.prefix + about.name
+        name = settings.prefix + own_name
         limits, variables = settings.limits, settings.variables
         special = settings.per_tool.get(name)
-        if special is not None or about.seconds is not None:
-            seconds = (special.seconds if special else None) or about.seconds or limits.seconds
+        if special is not None or wish is not None:
+            seconds = (special.seconds if special else None) or wish or limits.seconds
             limits = Limits(seconds, limits.output_bytes, limits.memory_bytes)
             variables = tuple(dict.fromkeys((*variables, *(special.variables if special else ()))))
         return Tool(
             name,
-            about.description,
-            Schema(text=about.schema),
-            ProcessBackend(path, variables, about.dialect),
+            description,
+            Schema(None, schema),
+            ProcessBackend(path, variables, dialect),
             "executable",
             path,
-            about.version,
-            about.digest,
+            version,
+            digest,
             CAPABILITIES,
             limits,
         )
 
 
-def executables(directory: str) -> list[Identity]:
-    """The regular files with an execute bit, by name. Nothing is opened, nothing is started."""
+def look(directory: str, before: Folder = NO_FOLDER) -> Folder:
+    """The state of a directory now. Nothing in it is opened, nothing is started."""
     try:
         fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError:
-        return []
-    found = []
+        return NO_FOLDER
+    states: list[int] = []
     try:
-        for name in sorted(os.listdir(fd)):
-            if name.startswith(".") or name.endswith("~"):
-                continue
+        seen = os.fstat(fd)
+        stamp = [seen.st_ino, seen.st_mtime_ns, seen.st_ctime_ns]
+        # A directory that changed this very moment may change again without a new time stamp.
+        settled = stamp == before.stamp and time.time_ns() - seen.st_mtime_ns > _SETTLED_NS
+        names = before.names if settled else sorted(name for name in os.listdir(fd) if _counts(name))
+        for name in names:
             try:
                 seen = os.stat(name, dir_fd=fd)
-            except OSError:
+            except OSError:  # a link to nowhere, or gone this moment
+                states += _NOT_THERE
                 continue
-            if seen.st_mode & 0o111 and stat.S_ISREG(seen.st_mode):
-                path = f"{directory}/{name}"
-                found.append(Identity(path, seen.st_ino, seen.st_mtime_ns, seen.st_ctime_ns, seen.st_size))
+            states += (seen.st_mode, seen.st_ino, seen.st_mtime_ns, seen.st_ctime_ns, seen.st_size)
     finally:
         os.close(fd)
-    return found
+    return Folder(stamp, names, states)
+
+
+def executables(folder: Folder) -> dict[str, int]:
+    """The regular files with an execute bit, and where they stand in the folder."""
+    modes = folder.states[::5]
+    return {
+        name: index
+        for index, (name, mode) in enumerate(zip(folder.names, modes, strict=True))
+        if mode & 0o111 and stat.S_ISREG(mode)
+    }
+
+
+def _counts(name: str) -> bool:
+    return not name.startswith(".") and not name.endswith("~")
 
 
 def untrusted(directory: str, project: str, prefix: str) -> Loaded:
     """What stands in place of a project's tools before it is trusted: their names, and nothing read from them."""
-    names = [os.path.basename(program.path) for program in executables(directory)]
+    names = list(executables(look(directory)))
     if not names:
         return Loaded()
     held = tuple(prefix + name for name in names if NAME.fullmatch(prefix + name))

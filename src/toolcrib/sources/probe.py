@@ -15,8 +15,8 @@ from ..core.errors import InvalidJson, ToolcribError, ToolError
 from ..core.jsontext import JSON, dump, parse
 from ..core.limits import Limits, duration
 from ..core.process import Command, Completed, Sandbox
-from ..core.schema import compiled
 from ..core.tool import NAME
+from ..core.validator import compiled
 
 SECONDS = 5.0
 """How long a program may take to say what it is."""

@@ -1,27 +1,31 @@
-"""What programs said of themselves, kept by the identity of their files, failures too."""
+"""What programs said of themselves, kept with the state of their files, failures too."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ..core.errors import InvalidJson
-from ..core.jsontext import dump, parse
-from ..core.source import Problem
-from .probe import Description
+from ..core.jsontext import dump, parse_own
 
-_VERSION = 1
+_VERSION = 2
 
 
-class Identity(NamedTuple):
-    """One state of one file. Another state is another identity."""
+class Folder(NamedTuple):
+    """The state of a directory and of every file in it, in columns: thousands are compared at once."""
 
-    path: str
-    inode: int
-    mtime_ns: int
-    ctime_ns: int
-    size: int
+    stamp: list[int]
+    """Of the directory itself: while it is the same, no file came, went or was renamed."""
+    names: list[str]
+    states: list[int]
+    """Five numbers a file: mode, inode, mtime, ctime, size. Another state is another file."""
+
+    def state(self, index: int) -> list[int]:
+        return self.states[index * 5 : index * 5 + 5]
 
 
-Answer = Description | Problem
+NO_FOLDER = Folder([], [], [])
+
+Answer = Sequence[Any]
+"""A `Description`, or (code, message) of a problem; from the cache, the same as a plain list."""
 
 
 class ProbeCache:
@@ -30,31 +34,25 @@ class ProbeCache:
     def __init__(self, read: Callable[[str], bytes | None], write: Callable[[str, bytes], None]) -> None:
         self._read, self._write = read, write
 
-    def known(self, directory: str) -> dict[Identity, Answer]:
+    def recall(self, directory: str) -> tuple[Folder, dict[str, Answer]]:
         raw = self._read(directory)
-        if raw is None:
-            return {}
-        try:
-            value = parse(raw)
-            if value["version"] != _VERSION:
-                return {}
-            return {Identity(*state): _answer(answer) for state, answer in value["answers"]}
-        except (InvalidJson, KeyError, TypeError, ValueError):  # damaged: ask the programs again
-            return {}
+        if raw is not None:
+            try:
+                kept = parse_own(raw)
+                if kept["version"] == _VERSION and kept["directory"] == directory:
+                    return Folder(*kept["folder"]), kept["answers"]
+            except (InvalidJson, KeyError, TypeError):  # damaged: ask the programs again
+                pass
+        return NO_FOLDER, {}
 
-    def keep(self, directory: str, answers: Mapping[Identity, Answer]) -> None:
-        rows = [[list(identity), _row(answer)] for identity, answer in answers.items()]
+    def keep(self, directory: str, folder: Folder, answers: dict[str, Answer]) -> None:
+        kept = {
+            "version": _VERSION,
+            "directory": directory,
+            "folder": list(folder),
+            "answers": {name: list(answer) for name, answer in answers.items()},
+        }
         try:
-            self._write(directory, dump({"version": _VERSION, "answers": rows}))
+            self._write(directory, dump(kept))
         except OSError:  # a full or read-only home: slower next time, but right
             pass
-
-
-def _row(answer: Answer) -> list[Any]:
-    if isinstance(answer, Problem):
-        return [answer.origin, answer.code, answer.message]
-    return list(answer)
-
-
-def _answer(row: list[Any]) -> Answer:
-    return Problem(*row) if len(row) == 3 else Description(*row)

@@ -98,8 +98,9 @@ class _Builder:
 
     def _mapping(self, at: tuple[str | int, ...]) -> dict[str, Any]:
         found: dict[str, Any] = {}
+        event: Any
         while not isinstance(event := next(self._events), yaml.MappingEndEvent):
-            if not isinstance(event, yaml.ScalarEvent):
+            if not hasattr(event, "value"):
                 raise self._error("a key is a word", event)
             key = event.value
             if key in found:

@@ -1,0 +1,61 @@
+# `make demo` and `make test` each set up everything they need. PYTHON chooses the interpreter (3.11 or newer).
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: help demo test lint bench clean peers
+
+help:
+	@echo "make demo    see it work: list, call, refuse, time out, record"
+	@echo "make test    everything that must hold: ruff, mypy, the tests"
+	@echo "make bench   speed beside floors and peers, as ratios"
+	@echo "make lint    ruff and mypy alone"
+	@echo "make peers   other people's MCP clients, which some tests talk to (make test does it when it can)"
+
+demo: $(VENV)/ready
+	@$(BIN)/python examples/demo.py
+
+test: $(VENV)/ready-dev lint
+	@$(MAKE) --no-print-directory peers || echo "make test: no MCP clients could be installed here; their tests are skipped"
+	$(BIN)/python -m pytest -n auto --dist worksteal
+
+lint: $(VENV)/ready-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/ready
+	@$(BIN)/python -m bench
+
+# Installed editable, and compiled at once, so that the first command typed is as quick as the second.
+$(VENV)/ready: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Toolcrib needs Python 3.11 or newer; try: make PYTHON=python3.12 demo")'
+	@test -x $(BIN)/python || { echo "making $(VENV) …"; $(PYTHON) -m venv $(VENV); }
+	@echo "installing toolcrib into $(VENV) …"
+	@$(PIP) install --editable .
+	@$(BIN)/python -m compileall -q src
+	@touch $@
+
+$(VENV)/ready-dev: $(VENV)/ready
+	@echo "installing what the tests need into $(VENV) …"
+	@$(PIP) install --upgrade 'pip>=25.1'
+	@$(PIP) install --group dev
+	@touch $@
+
+# Clients that other people wrote, each in a place of its own; see tests/serve/peers.
+PEERS := .venv-peers
+peers: $(PEERS)/ready
+
+$(PEERS)/ready: tests/serve/peers/mcp1.txt tests/serve/peers/mcp2.txt tests/serve/peers/package.json
+	@echo "installing MCP clients into $(PEERS) …"
+	@for peer in mcp1 mcp2; do \
+	  test -x $(PEERS)/$$peer/bin/python || $(PYTHON) -m venv $(PEERS)/$$peer || exit 1; \
+	  $(PEERS)/$$peer/bin/python -m pip --disable-pip-version-check --quiet install -r tests/serve/peers/$$peer.txt || exit 1; \
+	done
+	@mkdir -p $(PEERS)/inspector && cp tests/serve/peers/package.json $(PEERS)/inspector/
+	@cd $(PEERS)/inspector && PATH="$$PWD/../mcp2/bin:$$PATH" npm install --silent --no-fund --no-audit --ignore-scripts >/dev/null
+	@touch $@
+
+clean:
+	rm -rf $(VENV) .venv-* bench/.venv-peers .mypy_cache .ruff_cache .pytest_cache

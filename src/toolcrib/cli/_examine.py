@@ -1,0 +1,166 @@
+"""Every fault of a program that wants to be a tool: it is started afresh and its answers are looked at one by one."""
+
+import asyncio
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ..core.context import new_id
+from ..core.errors import InvalidJson, ToolcribError
+from ..core.jsontext import JSON, dump, parse
+from ..core.limits import Limits
+from ..core.process import Command, Completed
+from ..core.tool import NAME
+from ..core.validator import compiled
+from ..runtime.runtime import Crib
+from ..sandbox.unconfined import Unconfined
+from ..sources.probe import SECONDS, Description
+from ._program import Finding, file_findings
+from ._schema import properties
+
+UNKNOWN_VERB = "toolcrib-check-unknown-verb"
+_SAMPLE = '{"name": "NAME", "description": "…", "input_schema": {"type": "object", "properties": {}}}'
+_FIXES = {
+    "TIMEOUT": "make `description` print its answer and exit, without reading stdin or waiting for anything",
+    "VALIDATION_ERROR": f"let `description` print {_SAMPLE}",
+    "EXECUTION_ERROR": "type the program's path with the word description, and see what it says",
+    "RESOURCE_EXHAUSTED": "try again when less is running",
+    "SCHEMA_REJECTED": "write a JSON Schema (2020-12) of an object, with no references to other documents",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """One program and everything that was found."""
+
+    origin: str
+    name: str | None
+    """The name under which it is offered, where it could be learnt."""
+    findings: tuple[Finding, ...]
+
+    @property
+    def faults(self) -> int:
+        return sum(not finding.warning for finding in self.findings)
+
+    def to_dict(self) -> dict[str, JSON]:
+        return {"origin": self.origin, "name": self.name, "findings": [each.to_dict() for each in self.findings]}
+
+
+class Examiner:
+    """Examines programs for one crib."""
+
+    def __init__(self, crib: Crib) -> None:
+        self._prober, self._config = crib.prober(), crib.config
+        self._id = new_id()
+        self._sandbox = Unconfined(self._id)
+        self._at_once = asyncio.Semaphore(4)
+
+    async def examine(self, path: str) -> Checked:
+        """Everything that is wrong with one program."""
+        found = file_findings(path, os.environ.get("PATH", os.defpath) if "PATH" in self._config.variables else "")
+        if any(not finding.warning for finding in found):
+            return Checked(path, None, tuple(found))
+        async with self._at_once:
+            try:
+                about = await self._prober.describe(path)
+            except ToolcribError as exc:
+                wrong = exc.code in ("VALIDATION_ERROR", "TOOL_NAME_INVALID", "SCHEMA_REJECTED")
+                answer = await self._start(path, "description", {"TOOLBOX_ACTION": "describe"}) if wrong else None
+                faults = list(_answer_findings(answer)) or [_finding(exc)]
+                return Checked(path, None, (*found, *faults))
+            found += _description_findings(about, os.path.basename(path), self._config.prefix)
+            if about.dialect == "run":
+                found += _verb_findings(await self._start(path, UNKNOWN_VERB, {}))
+        return Checked(path, self._config.prefix + about.name, tuple(found))
+
+    def close(self) -> None:
+        self._sandbox.close()
+
+    async def _start(self, path: str, verb: str, more: dict[str, str]) -> Completed | None:
+        """How it answers to a word; None when it does not."""
+        env = {name: os.environ[name] for name in self._config.variables if name in os.environ}
+        mark = f"{self._id}-{new_id()}"
+        env |= {"TOOLCRIB_CALL_ID": mark, "TOOLCRIB_TOOL_DIR": os.path.dirname(path)} | more
+        command = Command((path, verb), os.path.dirname(path), mark, env, limits=Limits(SECONDS))
+        try:
+            async with asyncio.timeout(SECONDS):
+                return await self._sandbox.exec(command)
+        except (TimeoutError, ToolcribError):
+            return None
+
+
+def _answer_findings(done: Completed | None) -> Iterator[Finding]:
+    """Each thing that is wrong with a description that is JSON. Nothing when it is not even that."""
+    if done is None or done.code:
+        return
+    try:
+        value = parse(done.stdout.text())
+    except InvalidJson:
+        return
+    if not isinstance(value, dict):
+        return
+    name, text = value.get("name"), value.get("description")
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        message = f"`name` is {_shown(name)}; a tool name is 1 to 64 of A-Z a-z 0-9 _ -"
+        yield Finding("TOOL_NAME_INVALID", message, "give it a name such as word_count", "/name")
+    if not isinstance(text, str) or not text.strip():
+        fix = "write a sentence; the model chooses tools by it"
+        yield Finding("VALIDATION_ERROR", f"`description` is {_shown(text)}, not words", fix, "/description")
+    key = next((key for key in ("input_schema", "inputSchema", "args") if key in value), None)
+    if key is None:
+        fix = 'add "input_schema": {"type": "object", "properties": {}}'
+        yield Finding("VALIDATION_ERROR", "`input_schema` is missing", fix, "/input_schema")
+    elif key != "args":
+        try:
+            compiled(value[key])
+        except ToolcribError as exc:
+            yield Finding(exc.code, str(exc), _FIXES["SCHEMA_REJECTED"], _pointer(str(exc), f"/{key}"))
+
+
+def _pointer(message: str, root: str) -> str:
+    """The place that the message names, in the whole answer."""
+    where = message.partition("rejected: ")[2].partition(": ")[0]
+    return root + where if where.startswith("/") else root
+
+
+def _description_findings(about: Description, file: str, prefix: str) -> Iterator[Finding]:
+    exposed = prefix + about.name
+    if not NAME.fullmatch(exposed):
+        message = f"with its prefix it is called {exposed}, which is not 1 to 64 of A-Z a-z 0-9 _ -"
+        yield Finding("TOOL_NAME_INVALID", message, f"use at most {64 - len(prefix)} characters", "/name")
+    if "-" in about.name:
+        message = f"some clients write {about.name} as {about.name.replace('-', '_')}"
+        fix = "use _ in the name, so that it is the same everywhere"
+        yield Finding("TOOL_NAME_INVALID", message, fix, "/name", warning=True)
+    if file.split(".")[0].replace("-", "_") != about.name.replace("-", "_"):
+        message = f"the file is called {file}, and the tool {about.name}"
+        yield Finding("TOOL_NAME_INVALID", message, f"rename the file to {about.name}", "/name", warning=True)
+    schema = parse(about.schema)
+    known, required = properties(schema), schema.get("required")
+    for name, spec in known.items():
+        if not (isinstance(spec, dict) and spec.get("description")):
+            at = "/input_schema/properties/" + name.replace("~", "~0").replace("/", "~1")
+            fix = 'add a "description"; the model knows nothing else of it'
+            yield Finding("VALIDATION_ERROR", f"the argument {name} is not described", fix, at, warning=True)
+    for name in required if isinstance(required, list) else ():
+        if name not in known:
+            fix = "describe it in `properties`, or remove it from `required`"
+            yield Finding(
+                "SCHEMA_REJECTED", f"{name} is required and not described", fix, "/input_schema/required", warning=True
+            )
+
+
+def _verb_findings(done: Completed | None) -> Iterator[Finding]:
+    fix = "for any other word, print the usage on stderr and exit with status 1"
+    if done is None:
+        yield Finding("TIMEOUT", f"a word it does not know ({UNKNOWN_VERB}) keeps it running for {SECONDS:g} s", fix)
+    elif done.code == 0:
+        yield Finding("EXECUTION_ERROR", f"a word it does not know ({UNKNOWN_VERB}) is answered with success", fix)
+
+
+def _finding(exc: ToolcribError) -> Finding:
+    return Finding(exc.code, str(exc), _FIXES.get(exc.code, "put that right and check again"))
+
+
+def _shown(value: JSON) -> str:
+    return "missing" if value is None else dump(value).decode()[:100]

@@ -1,0 +1,212 @@
+"""`toolcrib check`: every fault of a tool, with its place and what puts it right."""
+
+import argparse
+import asyncio
+import os
+import shlex
+import sys
+from difflib import get_close_matches
+
+from ..core.errors import ConfigError
+from ..core.jsontext import dump_ascii
+from ..core.source import Problem
+from ..policy.trust import PROJECT_DIR
+from ..runtime.build import build
+from ..runtime.compat import foreign_directories
+from ..runtime.runtime import Crib
+from ._examine import Checked, Examiner
+from ._program import NO_EXECUTE_BIT, Finding
+from ._text import visible
+
+EXAMPLE = """
+  toolcrib check                      all tools, and the configuration
+  toolcrib check hello                one tool
+  toolcrib check ./my_tool            a program that is not installed yet
+"""
+_OF_THE_CRIB = ("TOOL_NAME_CONFLICT", "SANDBOX_UNAVAILABLE", "PATH_OUTSIDE_WORKSPACE")
+"""Problems that no look at the program alone can find."""
+
+
+class NoTarget(Exception):
+    """What was named cannot be checked. Carries the exit status."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+def main(argv: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="toolcrib check", epilog=EXAMPLE, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False,
+        description="Start tools afresh to be described, and report every fault with its place and fix.",
+    )  # fmt: skip
+    parser.add_argument(
+        "targets", nargs="*", metavar="PATH|NAME", help="programs or tools (default: all that are here)"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    options = parser.parse_args(argv)
+    try:
+        checked = asyncio.run(_check(options.targets))
+    except ConfigError as exc:
+        fault = Finding(exc.code, str(exc), "put that line right, and check again")
+        checked = [Checked(exc.path, None, (fault,))]
+    except NoTarget as exc:
+        print(f"toolcrib check: {visible(str(exc))}", file=sys.stderr)
+        return exc.status
+    faults = sum(each.faults for each in checked)
+    if options.json:
+        warnings = sum(len(each.findings) for each in checked) - faults
+        found = [each.to_dict() for each in checked]
+        print(dump_ascii({"faults": faults, "warnings": warnings, "checked": found}).decode())
+    else:
+        _draw(checked, faults)
+    return 1 if faults else 0
+
+
+async def _check(targets: list[str]) -> list[Checked]:
+    crib = build(workspace=os.getcwd(), asker="check")
+    examiner = Examiner(crib)
+    try:
+        await crib.start()
+        # Each path once, whatever it was called; all are known to be trusted before the first one is started.
+        paths = list(dict.fromkeys(_path(crib, target) for target in targets)) if targets else _all(crib)
+        withheld = {each.origin: each for each in crib.problems() if each.code == "PATH_OUTSIDE_WORKSPACE"}
+        checked = await asyncio.gather(*(examiner.examine(path) for path in paths if path not in withheld))
+        checked = [*(each if each.faults else _with_problems(each, crib) for each in checked)]
+        checked += [Checked(path, None, (_of(withheld[path]),)) for path in paths if path in withheld]
+        _forget_if_stale(crib, checked)
+        return checked if targets else [*_configuration(crib), *checked, *_forgotten(crib)]
+    finally:
+        examiner.close()
+        await crib.close()
+
+
+def _path(crib: Crib, target: str) -> str:
+    """The program that a name or a path means."""
+    candidates = [] if "/" in target else [os.path.join(each, target) for each in reversed(crib.tool_directories())]
+    if "/" not in target and (tool := crib.find(target)) is not None:
+        candidates.insert(0, tool.origin)
+    path = next((each for each in (*candidates, os.path.abspath(target)) if os.path.lexists(each)), None)
+    if path is None:
+        names = crib.registry.names()
+        bare = [name.removeprefix(crib.config.prefix) for name in names]
+        nearest = get_close_matches(target, [*names, *bare], n=1)
+        hint = f"did you mean {nearest[0]}?" if nearest else "see: toolcrib list"
+        raise NoTarget(f"there is no program and no tool {target}; {hint}", 4)
+    if os.path.isdir(path):
+        raise NoTarget(f"{path} is a directory; name the programs themselves: toolcrib check {path}/*", 2)
+    if project := _untrusted(crib, path):
+        message = f"WORKSPACE_UNTRUSTED {path} was not started; look at it, then type: toolcrib trust {project}"
+        raise NoTarget(message, 3)
+    return path
+
+
+def _untrusted(crib: Crib, path: str) -> str | None:
+    """The project that a program belongs to, when that project is not trusted."""
+    projects = []
+    for place in (path, os.path.realpath(path)):
+        parts = place.split("/")
+        at = [index for index, part in enumerate(parts) if part == PROJECT_DIR]
+        projects += ["/".join(parts[:index]) or "/" for index in at if not _is_home(crib, "/".join(parts[: index + 1]))]
+        local = os.path.normpath(os.path.join(crib.workspace, crib.config.local_dir))
+        own = [local, *(each.path for each in foreign_directories(crib.workspace, os.environ) if each.in_project)]
+        projects += [crib.workspace for directory in own if place.startswith(directory + "/")]
+    return next((each for each in projects if not crib.trust.trusts(each)), None)
+
+
+def _is_home(crib: Crib, directory: str) -> bool:
+    return os.path.realpath(directory) == os.path.realpath(crib.home.path)
+
+
+def _all(crib: Crib) -> list[str]:
+    """Every program of every tools directory, but those of an untrusted project."""
+    found = [path for path in _files(crib) if os.path.isfile(path) and os.stat(path).st_mode & 0o111]
+    return [path for path in found if _untrusted(crib, path) is None]
+
+
+def _files(crib: Crib) -> list[str]:
+    return [
+        os.path.join(directory, name)
+        for directory in dict.fromkeys(crib.tool_directories())
+        if os.path.isdir(directory)
+        for name in sorted(os.listdir(directory))
+        if not name.startswith(".") and not name.endswith("~")
+    ]
+
+
+def _forgotten(crib: Crib) -> list[Checked]:
+    """Files that begin as a program does and cannot run. They are not seen as tools, so they get a warning."""
+    found = []
+    for path in _files(crib):
+        if os.path.isfile(path) and not os.stat(path).st_mode & 0o111 and _untrusted(crib, path) is None:
+            with open(path, "rb") as file:
+                if file.read(2) == b"#!":
+                    fault = Finding("EXECUTION_ERROR", NO_EXECUTE_BIT, f"chmod +x {shlex.quote(path)}", warning=True)
+                    found.append(Checked(path, None, (fault,)))
+    return found
+
+
+def _with_problems(checked: Checked, crib: Crib) -> Checked:
+    """With what only a look at all the tools together shows."""
+    mine = [
+        each for each in crib.problems()
+        if each.code in _OF_THE_CRIB and (each.origin == checked.origin or checked.name in each.holds)
+    ]  # fmt: skip
+    return Checked(checked.origin, checked.name, (*checked.findings, *map(_of, mine)))
+
+
+def _of(problem: Problem) -> Finding:
+    fixes = {
+        "TOOL_NAME_CONFLICT": "rename one of them, or remove it",
+        "SANDBOX_UNAVAILABLE": "take that out of the configuration, if you want it to run without",
+        "PATH_OUTSIDE_WORKSPACE": "put the program itself into the project",
+        "WORKSPACE_UNTRUSTED": "look at them, then type: toolcrib trust",
+        "CONFIG_INVALID": "take it out; a project may only tighten what the user says",
+    }
+    warning = problem.code in ("WORKSPACE_UNTRUSTED", "CONFIG_INVALID")
+    return Finding(problem.code, problem.message, fixes.get(problem.code, "put that right"), warning=warning)
+
+
+def _configuration(crib: Crib) -> list[Checked]:
+    """The configuration, which could be read: what it says in vain."""
+    by_origin: dict[str, list[Finding]] = {crib.home.file("config.yaml"): []}
+    for problem in crib.problems():
+        if problem.code in ("WORKSPACE_UNTRUSTED", "CONFIG_INVALID"):
+            by_origin.setdefault(problem.origin, []).append(_of(problem))
+    known = crib.registry.names()
+    for name in dict.fromkeys((*crib.config.approval_tools, *crib.config.tools)):
+        if name not in known and crib.registry.held(name) is None:
+            nearest = get_close_matches(name, known, n=1)
+            fix = f"write {nearest[0]}" if nearest else "see the names that are there: toolcrib list"
+            message = f"it names {name}, and no tool here is called that"
+            by_origin[crib.home.file("config.yaml")].append(Finding("CONFIG_INVALID", message, fix, warning=True))
+    return [Checked(origin, None, tuple(findings)) for origin, findings in by_origin.items()]
+
+
+def _forget_if_stale(crib: Crib, checked: list[Checked]) -> None:
+    """What programs said is kept, failures too. Where one answers otherwise now, `list` must ask again."""
+    failed = {each.origin for each in crib.problems()} - {tool.origin for tool in crib.tools()}
+    offered = {tool.origin for tool in crib.tools()}
+    stale = [
+        each for each in checked
+        if (each.name is not None and each.origin in failed and not each.faults)
+        or (each.name is None and each.origin in offered)
+    ]  # fmt: skip
+    cache = crib.home.file("cache")
+    for name in os.listdir(cache) if stale and os.path.isdir(cache) else ():
+        if name.startswith(("probes-", "list-")):
+            os.unlink(os.path.join(cache, name))
+
+
+def _draw(checked: list[Checked], faults: int) -> None:
+    for each in checked:
+        if not each.findings:
+            print(f"ok       {visible(each.origin)}" + (f"  {each.name}" if each.name else ""))
+        for finding in each.findings:
+            at = f" {visible(finding.pointer)}" if finding.pointer else ""
+            print(
+                f"{'warning' if finding.warning else 'FAULT':<7}  {visible(each.origin)}{at}: {visible(finding.message)}"
+            )
+            print(f"         fix: {visible(finding.fix)}")
+    warnings = sum(len(each.findings) for each in checked) - faults
+    print(f"{len(checked)} checked, {faults} fault(s), {warnings} warning(s)")

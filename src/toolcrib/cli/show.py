@@ -1,0 +1,119 @@
+"""`toolcrib show`: everything about one tool."""
+
+import argparse
+import asyncio
+import os
+import sys
+from dataclasses import asdict
+from difflib import get_close_matches
+from typing import Any
+
+from ..core.errors import REFUSALS, ConfigError
+from ..core.jsontext import dump_ascii
+from ..core.tool import Tool
+from ..runtime.build import build
+from ..runtime.runtime import Crib
+from ..store.state import State
+from ._approver import SCOPE
+from ._flags import flag_lines
+from ._survey import about
+from ._text import visible
+from .call import OWN
+
+EXAMPLE = """
+  toolcrib show hello
+  toolcrib show hello --json | jq .input_schema
+"""
+
+
+def main(argv: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="toolcrib show", description="Show everything about one tool.", epilog=EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False,
+    )  # fmt: skip
+    parser.add_argument("name", metavar="NAME", help="its name, with or without the prefix")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    options = parser.parse_args(argv)
+    try:
+        crib = build(workspace=os.getcwd(), asker="terminal")
+    except ConfigError as exc:
+        return _fail(exc.code, str(exc), 2, as_json=options.json)
+    asyncio.run(_load(crib))
+    tool = crib.find(options.name)
+    if tool is None:
+        return _absent(crib, options.name, as_json=options.json)
+    facts = describe(crib, tool)
+    if options.json:
+        print(dump_ascii(facts).decode())
+    else:
+        _draw(tool, facts)
+    return 0
+
+
+async def _load(crib: Crib) -> None:
+    try:
+        await crib.start()
+    finally:
+        await crib.close()
+
+
+def describe(crib: Crib, tool: Tool) -> dict[str, Any]:
+    """What `show --json` says of a tool."""
+    state = State(crib.home)
+    # Where nothing was ever remembered there is no state yet, and looking must not make it.
+    kept = os.path.exists(crib.home.file("state.db"))
+    remembered = kept and state.remembers(tool.id, tool.digest, SCOPE)
+    return about(crib, tool) | {
+        "id": tool.id,
+        "approval_reason": crib.verdict(tool).reason,
+        "approved_at_terminal": remembered,
+        "changed_since_approval": kept and not remembered and state.knew(tool.id, SCOPE),
+        "limits": asdict(tool.limits),
+        "capabilities": asdict(tool.capabilities),
+        "environment": list(getattr(tool.backend, "variables", ())),
+        "dialect": getattr(tool.backend, "dialect", None),
+    }
+
+
+def _draw(tool: Tool, facts: dict[str, Any]) -> None:
+    limits = tool.limits
+    memory = f"{limits.memory_bytes} bytes of memory" if limits.memory_bytes else "no limit on memory"
+    capabilities = [name.replace("_", " ") for name, claimed in facts["capabilities"].items() if claimed]
+    if facts["approved_at_terminal"]:
+        asked = "you allowed this very version at a terminal"
+    elif facts["changed_since_approval"]:
+        asked = "it has CHANGED since you last allowed it at a terminal"
+    else:
+        asked = "you have not been asked yet"
+    rows = [
+        ("origin", visible(tool.origin)),
+        ("source", tool.source + (f", dialect {facts['dialect']}" if facts["dialect"] else "")),
+        ("version", visible(tool.version)),
+        ("digest", tool.digest),
+        ("approval", f"{facts['approval']}: {visible(facts['approval_reason'])}"),
+        ("asked", asked),
+        ("limits", f"{limits.seconds:g} s, {limits.output_bytes} bytes of output kept, {memory}"),
+        ("may", ", ".join(capabilities) or "nothing special"),
+        ("environment", visible(", ".join(facts["environment"])) or "nothing"),
+    ]
+    print(f"{tool.name}\n")
+    print("\n".join(f"  {visible(line)}" for line in tool.description.strip().splitlines()) + "\n")
+    print("\n".join(f"  {label:<12} {text}" for label, text in rows) + "\n")
+    print("\n".join(["  arguments", *(f"  {line}" for line in flag_lines(tool.input_schema, OWN) or ["  none"])]))
+
+
+def _absent(crib: Crib, name: str, *, as_json: bool) -> int:
+    full = crib.full_name(name)
+    if problem := crib.registry.held(full):
+        return _fail(problem.code, problem.message, 3 if problem.code in REFUSALS else 1, as_json=as_json)
+    nearest = get_close_matches(full, crib.registry.names(), n=3)
+    nearest = nearest or get_close_matches(crib.config.prefix + name, crib.registry.names(), n=3)
+    hint = f"did you mean {', '.join(nearest)}?" if nearest else "see: toolcrib list"
+    return _fail("TOOL_NOT_FOUND", f"Unknown tool: {name}; {hint}", 4, as_json=as_json)
+
+
+def _fail(code: str, message: str, status: int, *, as_json: bool) -> int:
+    if as_json:
+        print(dump_ascii({"error": {"code": code, "message": message}}).decode())
+    print(f"{code} {visible(message)}", file=sys.stderr)
+    return status

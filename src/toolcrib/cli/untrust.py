@@ -1,0 +1,40 @@
+"""`toolcrib untrust`: a project's tools are no longer offered."""
+
+import argparse
+import os
+import sys
+
+from ..core.errors import ConfigError
+from ..core.jsontext import dump_ascii
+from ..store.home import Home
+from ._text import visible
+from .trust import trust_file
+
+EXAMPLE = """
+  toolcrib untrust                this project
+  toolcrib untrust ~/src/app      another one, also when it is gone
+"""
+
+
+def main(argv: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="toolcrib untrust", description="Take back what `toolcrib trust` gave.", epilog=EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False,
+    )  # fmt: skip
+    parser.add_argument("path", nargs="?", default=".", metavar="PATH", help="the project (default: this directory)")
+    parser.add_argument("--json", action="store_true", help="print what was done as JSON")
+    options = parser.parse_args(argv)
+    project = os.path.realpath(options.path)
+    try:
+        was_trusted = trust_file(Home()).remove(project)
+    except ConfigError as exc:
+        print(f"{exc.code} {visible(str(exc))}", file=sys.stderr)
+        return 2
+    except OSError as exc:
+        print(f"toolcrib untrust: {visible(str(exc))}; nothing was changed", file=sys.stderr)
+        return 1
+    if options.json:
+        print(dump_ascii({"project": project, "was_trusted": was_trusted, "trusted": False}).decode())
+    else:
+        print(f"{visible(project)} {'is no longer trusted' if was_trusted else 'was not trusted'}", file=sys.stderr)
+    return 0

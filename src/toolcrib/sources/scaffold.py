@@ -1,0 +1,280 @@
+"""New executable tools: a program for each language, which works as it is and shows where to go on."""
+
+import os
+from dataclasses import dataclass
+
+from ..core.errors import ToolcribError
+from ..core.tool import NAME
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """One file of a new tool."""
+
+    file: str
+    text: str
+    executable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Scaffold:
+    """How a new tool is written in one language."""
+
+    template: str
+    suffix: str = ""
+    """Of the source file, where a program must be built from it."""
+    build: tuple[str, ...] = ()
+    """The command that builds it, in its directory; `{name}` stands for the tool's name."""
+    install: str = ""
+    """What to do when that command is not there."""
+
+    def draft(self, name: str) -> Draft:
+        return Draft(name + self.suffix, self.template.replace("@NAME@", name), not self.suffix)
+
+    def build_command(self, name: str) -> tuple[str, ...]:
+        return tuple(word.format(name=name) for word in self.build)
+
+
+def check_name(name: str, prefix: str) -> None:
+    """Whether a tool can be called this.
+
+    Raises:
+        ToolcribError: `TOOL_NAME_INVALID`, with what can.
+    """
+    if not NAME.fullmatch(name) or name.startswith("-"):
+        raise ToolcribError(f"{name!r} is not a tool name; use A-Z a-z 0-9 _ -", code="TOOL_NAME_INVALID")
+    if not NAME.fullmatch(prefix + name):
+        message = f"{prefix}{name} has {len(prefix + name)} characters; a tool name has at most 64"
+        raise ToolcribError(message, code="TOOL_NAME_INVALID")
+
+
+def write(draft: Draft, directory: str, *, mode: int) -> str:
+    """Write a new file whole, and return its path. What is there already stays as it is.
+
+    Raises:
+        FileExistsError: something has this name.
+        OSError: it cannot be written.
+    """
+    os.makedirs(directory, mode=mode | 0o100, exist_ok=True)
+    path = os.path.join(directory, draft.file)
+    mode = mode if draft.executable else mode & 0o666
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
+    try:
+        with open(fd, "w", encoding="utf-8") as file:
+            file.write(draft.text)
+    except BaseException:
+        os.unlink(path)
+        raise
+    return path
+
+
+_PYTHON = '''\
+#!/usr/bin/env python3
+"""@NAME@: a tool is a program that answers to two words, `description` and `run`."""
+
+import json
+import sys
+
+DESCRIPTION = {
+    "name": "@NAME@",
+    "description": "Say in a sentence what this tool does; the model chooses tools by these words.",
+    "version": "0.1.0",
+    "input_schema": {
+        "type": "object",
+        "properties": {
+            "text": {"type": "string", "description": "What to work on"},
+        },
+        "required": ["text"],
+        "additionalProperties": False,
+    },
+}
+
+
+def answer(text):
+    return f"@NAME@ got {len(text)} characters: {text}"
+
+
+def main(verb):
+    if verb == "description":
+        print(json.dumps(DESCRIPTION))
+        return 0
+    if verb == "run":
+        try:
+            print(answer(**json.load(sys.stdin)))  # the arguments, one JSON object on stdin
+        except (OSError, TypeError, ValueError) as error:
+            print(json.dumps({"error": str(error), "details": type(error).__name__}), file=sys.stderr)
+            return 1
+        return 0
+    print("usage: @NAME@ description|run", file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1] if len(sys.argv) == 2 else ""))
+'''
+
+_BASH = r"""#!/usr/bin/env bash
+# @NAME@: a tool is a program that answers to two words, `description` and `run`.
+
+set -u
+
+fail() { # a structured error; the words must need no escaping
+    printf '{"error": "%s", "details": "%s"}\n' "$1" "$2" >&2
+    exit 1
+}
+
+# The text argument NAME from the JSON object in $input. Bash reads no JSON, so jq or python3 does.
+argument() {
+    if command -v jq >/dev/null; then
+        jq -j --arg name "$1" '.[$name] // ""' <<<"$input"
+    elif command -v python3 >/dev/null; then
+        python3 -c 'import json, sys; print(end=json.loads(sys.argv[1]).get(sys.argv[2], ""))' "$input" "$1"
+    else
+        fail "neither jq nor python3 is installed" "install one of them"
+    fi
+}
+
+case ${1-} in
+    description)
+        cat <<'JSON'
+{
+  "name": "@NAME@",
+  "description": "Say in a sentence what this tool does; the model chooses tools by these words.",
+  "version": "0.1.0",
+  "input_schema": {
+    "type": "object",
+    "properties": {
+      "text": {"type": "string", "description": "What to work on"}
+    },
+    "required": ["text"],
+    "additionalProperties": false
+  }
+}
+JSON
+        ;;
+    run)
+        input=$(cat) # the arguments, one JSON object on stdin
+        text=$(argument text) || fail "the arguments could not be read" "send one JSON object"
+        printf '%s\n' "@NAME@ got ${#text} characters: $text"
+        ;;
+    *)
+        echo "usage: @NAME@ description|run" >&2
+        exit 1
+        ;;
+esac
+"""
+
+_NODE = r"""#!/usr/bin/env node
+// @NAME@: a tool is a program that answers to two words, `description` and `run`.
+
+"use strict";
+
+const { readFileSync } = require("node:fs");
+
+const DESCRIPTION = {
+  name: "@NAME@",
+  description: "Say in a sentence what this tool does; the model chooses tools by these words.",
+  version: "0.1.0",
+  input_schema: {
+    type: "object",
+    properties: {
+      text: { type: "string", description: "What to work on" },
+    },
+    required: ["text"],
+    additionalProperties: false,
+  },
+};
+
+function answer({ text }) {
+  return `@NAME@ got ${[...text].length} characters: ${text}`;
+}
+
+const verb = process.argv.length === 3 ? process.argv[2] : "";
+if (verb === "description") {
+  console.log(JSON.stringify(DESCRIPTION));
+} else if (verb === "run") {
+  try {
+    console.log(answer(JSON.parse(readFileSync(0, "utf8")))); // the arguments, one JSON object on stdin
+  } catch (error) {
+    console.error(JSON.stringify({ error: error.message, details: error.name }));
+    process.exitCode = 1;
+  }
+} else {
+  console.error("usage: @NAME@ description|run");
+  process.exitCode = 1;
+}
+"""
+
+_GO = r"""//go:build ignore
+
+// @NAME@: a tool is a program that answers to two words, `description` and `run`.
+// After a change, build it again: go build -o @NAME@ @NAME@.go
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"unicode/utf8"
+)
+
+const description = `{
+  "name": "@NAME@",
+  "description": "Say in a sentence what this tool does; the model chooses tools by these words.",
+  "version": "0.1.0",
+  "input_schema": {
+    "type": "object",
+    "properties": {
+      "text": {"type": "string", "description": "What to work on"}
+    },
+    "required": ["text"],
+    "additionalProperties": false
+  }
+}`
+
+type arguments struct {
+	Text string `json:"text"`
+}
+
+func answer(args arguments) string {
+	return fmt.Sprintf("@NAME@ got %d characters: %s", utf8.RuneCountInString(args.Text), args.Text)
+}
+
+func main() {
+	verb := ""
+	if len(os.Args) == 2 {
+		verb = os.Args[1]
+	}
+	switch verb {
+	case "description":
+		fmt.Println(description)
+	case "run":
+		var args arguments // one JSON object on stdin
+		if err := json.NewDecoder(os.Stdin).Decode(&args); err != nil {
+			fail("the arguments could not be read", err)
+		}
+		fmt.Println(answer(args))
+	default:
+		fmt.Fprintln(os.Stderr, "usage: @NAME@ description|run")
+		os.Exit(1)
+	}
+}
+
+func fail(message string, err error) {
+	json.NewEncoder(os.Stderr).Encode(map[string]string{"error": message, "details": err.Error()})
+	os.Exit(1)
+}
+"""
+
+SCAFFOLDS = {
+    "python": Scaffold(_PYTHON),
+    "bash": Scaffold(_BASH),
+    "node": Scaffold(_NODE),
+    "go": Scaffold(
+        _GO,
+        ".go",
+        ("go", "build", "-o", "{name}", "{name}.go"),
+        "install Go (https://go.dev/dl, or: apt install golang)",
+    ),
+}
+"""By language."""

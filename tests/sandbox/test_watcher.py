@@ -1,0 +1,209 @@
+"""What a killed caller leaves behind: nothing. Done means 8, the part about processes."""
+
+import asyncio
+import os
+import random
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+
+import pytest
+
+from toolcrib.core.context import new_id
+
+CALLER = """
+import asyncio, os, sys
+from toolcrib.core.process import Command
+from toolcrib.sandbox.unconfined import Unconfined
+mark, program, many = sys.argv[1], sys.argv[2], int(sys.argv[3])
+sandbox = Unconfined(mark)
+count = iter(range(1, 1000000))
+async def one():
+    while True:
+        ident = f'{mark}-{next(count)}'
+        env = {'TOOLCRIB_CALL_ID': ident, 'PATH': os.environ['PATH']}
+        await sandbox.exec(Command(('/bin/sh', program), '/', ident, env))
+        os.write(1, b'.')
+async def main():
+    await asyncio.gather(*(one() for _ in range(many)))
+os.write(1, b'!')
+asyncio.run(main())
+"""
+ENDLESS = """
+: > "$TMPDIR/file"; mkdir "$TMPDIR/locked"; : > "$TMPDIR/locked/file"; chmod 0 "$TMPDIR/locked"
+setsid sh -c 'trap "" TERM; while :; do sleep 60; done' &
+setsid sh -c 'trap "" TERM; while :; do sleep 60; done' </dev/null >/dev/null 2>&1 &
+echo up >> READY
+sleep 60
+"""
+SHORT = 'setsid sleep 30 </dev/null >/dev/null 2>&1 & : > "$TMPDIR/file"'
+
+
+@pytest.fixture
+def caller(tmp_path):
+    """Starts a process that calls programs in a sandbox."""
+    started = []
+
+    def start(text: str, many: int = 1, **about):
+        mark = new_id()
+        program = tmp_path / f"{mark}.sh"
+        program.write_text(text.replace("READY", str(tmp_path / mark)))
+        process = subprocess.Popen(
+            [sys.executable, "-c", CALLER, mark, program, str(many)],
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+            **about,
+        )
+        started.append(process)
+        return process, mark
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def scratch_of(mark: str) -> str:
+    return os.path.join(tempfile.gettempdir(), f"toolcrib-{mark}")
+
+
+def test_a_killed_caller_leaves_no_process_and_no_directory(caller, until, carriers, tmp_path) -> None:
+    process, mark = caller(ENDLESS, 3)
+    ready = tmp_path / mark
+    until(lambda: ready.exists() and ready.read_text().count("up") == 3, "three programs are up")
+    assert len(carriers(mark)) >= 9
+    assert os.path.isdir(scratch_of(mark))
+    process.kill()
+    until(lambda: carriers(mark) == [], "every process is gone", seconds=5)
+    until(lambda: not os.path.exists(scratch_of(mark)), "the scratch directory is gone", seconds=5)
+
+
+def test_killing_the_caller_s_whole_process_group_is_no_escape(caller, until, carriers, tmp_path) -> None:
+    process, mark = caller(ENDLESS)
+    until((tmp_path / mark).exists, "the program is up")
+    os.killpg(process.pid, signal.SIGKILL)
+    until(lambda: carriers(mark) == [] and not os.path.exists(scratch_of(mark)), "nothing is left", seconds=5)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_killed_at_a_random_moment(caller, until, carriers, seed) -> None:
+    """Starts, ends and sweeps are under way all the time."""
+    process, mark = caller(SHORT, 4)
+    random_ = random.Random(seed)
+    for _ in range(random_.randrange(1, 30)):
+        assert os.read(process.stdout.fileno(), 1)
+    select.select([], [], [], random_.random() * 0.01)  # somewhere between two starts
+    process.kill()
+    until(lambda: carriers(mark + "-") == [], "every process is gone", seconds=5)
+    until(lambda: not os.path.exists(scratch_of(mark)), "the scratch directory is gone", seconds=5)
+
+
+def test_the_watcher_does_not_hold_the_caller_s_output(caller, carriers, until) -> None:
+    """Who reads a killed caller's output comes to its end, although the watcher may still be at work."""
+    process, mark = caller(SHORT)
+    assert os.read(process.stdout.fileno(), 1) == b"!"
+    assert os.read(process.stdout.fileno(), 1) == b"."
+    process.kill()
+    while select.select([process.stdout], [], [], 5)[0]:
+        if not os.read(process.stdout.fileno(), 100):
+            break
+    else:
+        raise AssertionError("somebody holds the caller's output")
+    until(lambda: carriers(mark) == [], "every process is gone", seconds=5)
+
+
+def children() -> set[int]:
+    with open(f"/proc/self/task/{os.getpid()}/children") as file:
+        return {int(pid) for pid in file.read().split()}
+
+
+def test_the_watcher_ends_with_a_word_and_touches_nothing(yard) -> None:
+    before = children()
+    assert yard.sh("true").code == 0
+    (watcher,) = children() - before
+    with open(f"/proc/{watcher}/cmdline", "rb") as file:
+        words = file.read().split(b"\0")
+    assert words[3:6] == [b"toolcrib-watcher", yard.id.encode(), yard.sandbox.scratch.root.encode()]
+    assert sorted(os.listdir(f"/proc/{watcher}/fd")) in (["0", "1", "2"], ["0", "1", "10", "2"])
+    assert os.getsid(watcher) == watcher
+    with open(f"/proc/{watcher}/environ", "rb") as file:
+        assert yard.id.encode() not in file.read()
+    bystander = subprocess.Popen(["/bin/sleep", "30"], env={"TOOLCRIB_CALL_ID": f"{yard.id}-99"})
+    yard.sandbox.close()
+    assert not os.path.exists(f"/proc/{watcher}")
+    assert bystander.poll() is None  # a caller that says goodbye has ended its own; the watcher ends nobody
+    bystander.kill()
+    bystander.wait()
+
+
+def test_one_watcher_serves_a_thousand_calls(yard) -> None:
+    before = children()
+    for _ in range(5):
+        yard.sh("true")
+    assert len(children() - before) == 1
+
+
+def test_a_watcher_that_was_killed_does_not_disturb_calls_or_closing(yard, until) -> None:
+    before = children()
+    yard.sh("true")
+    (watcher,) = children() - before
+    os.kill(watcher, signal.SIGKILL)
+    until(lambda: not os.path.exists(f"/proc/{watcher}/exe"), "it is dead")
+    assert yard.sh("echo still").stdout.head == b"still\n"
+    yard.sandbox.close()
+    assert children() == before
+
+
+def test_other_runtimes_are_left_alone(caller, until, carriers, tmp_path) -> None:
+    one, mark = caller(ENDLESS)
+    _, other = caller(ENDLESS)
+    until(lambda: (tmp_path / mark).exists() and (tmp_path / other).exists(), "both are up")
+    alive = carriers(other)
+    one.kill()
+    until(lambda: carriers(mark) == [], "the one is gone", seconds=5)
+    assert set(alive) <= set(carriers(other))
+
+
+NESTED = """
+import asyncio, os, sys
+from toolcrib.core.process import Command
+from toolcrib.backends.process import callers
+from toolcrib.sandbox.unconfined import Unconfined
+from toolcrib.core.context import new_id
+mark = new_id()
+sandbox = Unconfined(mark)
+async def main():
+    env = {'TOOLCRIB_CALL_ID': mark + '-1', 'PATH': os.environ['PATH']} | callers(os.environ)
+    text = 'setsid sh -c "trap : TERM; while :; do sleep 30; done" & echo inner; echo up > %s; sleep 60' % sys.argv[1]
+    await sandbox.exec(Command(('/bin/sh', '-c', text), '/', mark + '-1', env))
+asyncio.run(main())
+"""
+
+
+def test_a_tool_that_runs_toolcrib_is_ended_with_what_that_started(yard, until, carriers, tmp_path) -> None:
+    """The inner calls carry the outer call's mark too, and the inner watcher cleans after the inner runtime."""
+    program = yard.python(NESTED)
+    up = tmp_path / "up"
+
+    async def given_up() -> None:
+        task = asyncio.create_task(yard.exec(program, str(up)))
+        await asyncio.to_thread(until, up.exists, "the innermost program is up")
+        assert len(carriers(yard.id)) >= 3
+        task.cancel()
+        await asyncio.wait((task,))
+
+    asyncio.run(given_up())
+    until(lambda: carriers(yard.id) == [], "nothing of either is left", seconds=5)
+    until(lambda: not os.listdir(yard.sandbox.scratch.root), "no directory is left", seconds=5)
+
+
+def test_killing_the_outermost_of_nested_callers_ends_all(caller, until, carriers, tmp_path) -> None:
+    inner = tmp_path / "inner.py"
+    inner.write_text(NESTED)
+    process, mark = caller(f"exec {sys.executable} {inner} READY")
+    until((tmp_path / mark).exists, "the innermost program is up")
+    process.kill()
+    until(lambda: carriers(mark) == [] and not os.path.exists(scratch_of(mark)), "nothing is left", seconds=5)
