@@ -27,7 +27,7 @@ def workspace(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def make_tool(home: Path) -> Callable[..., Path]:
-    """`make_tool(name, script, directory=None)` writes an executable file, into the user's tools unless told otherwise."""
+    """`make_tool(name, script, directory=None)` writes an executable file, by default into the user's tools."""
 
     def write(name: str, script: str, *, directory: Path | None = None) -> Path:
         path = (directory or home / "tools") / name

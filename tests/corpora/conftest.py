@@ -17,6 +17,6 @@ def corpus() -> Callable[[str], Path]:
         for place in PLACES:
             if (place / name / "LICENSE").is_file():
                 return place / name
-        pytest.skip(f"the public test data {name} is not here: see CONTRIBUTING.md, or put it into tests/corpora")
+        pytest.skip(f"the public test data {name} is not on this machine")
 
     return find

@@ -63,6 +63,9 @@ class FakeCrib:
         changed, self.changed = self.changed, False
         return changed
 
+    def viewable(self, result: Result) -> Result:
+        return result
+
     async def call(self, name: str, args: dict[str, Any], *, progress: ProgressSink | None = None) -> Result:
         self.calls.append((name, args))
         if name in self.refusals:

@@ -13,6 +13,7 @@ from ..core.jsontext import JSON, canonical
 from ..core.limits import Limits, duration
 from ..core.schema import Schema
 from ..core.tool import NO_CAPABILITIES, Capabilities, Claim, Hooks, Tool
+from .signature import parameters_schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,7 @@ def _made(
     own_name = name or function.__name__
     hints = get_type_hints(function, include_extras=True)
     context_name = next((each for each, hint in hints.items() if hint is Context and each != "return"), None)
-    schema = input_schema or _schema(function, hints, without=context_name)
+    schema = input_schema or parameters_schema(function, hints, without=context_name)
     code = inspect.unwrap(function).__code__
     pin = hashlib.sha256(canonical([own_name, schema]) + marshal.dumps(code)).hexdigest()
     return Tool(
@@ -100,22 +101,3 @@ def _made(
         hooks=Hooks(validate, dry_run, initialize, shutdown),
         needs_approval=needs_approval,
     )
-
-
-def _schema(function: Callable[..., Any], hints: Mapping[str, Any], *, without: str | None) -> dict[str, JSON]:
-    from pydantic import ConfigDict, create_model  # late: only where a signature becomes a schema
-
-    fields: dict[str, Any] = {}
-    for parameter in inspect.signature(function).parameters.values():
-        if parameter.name == without:
-            continue
-        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
-            raise TypeError(f"{function.__name__}: a tool's parameters have names; {parameter} cannot be passed by one")
-        default = ... if parameter.default is parameter.empty else parameter.default
-        fields[parameter.name] = (hints.get(parameter.name, Any), default)
-    model = create_model(
-        function.__name__, __config__=ConfigDict(extra="forbid", arbitrary_types_allowed=False), **fields
-    )
-    schema: dict[str, JSON] = model.model_json_schema()
-    schema.pop("title", None)
-    return schema

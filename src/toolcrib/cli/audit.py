@@ -27,6 +27,7 @@ end leave no trace in what is left: to see that too, keep the digest somewhere e
 """
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _LIMIT = 20
+_NAME_WIDTH = 64
 _RUNNING = "running"
 
 
@@ -69,8 +70,9 @@ def _show(options: argparse.Namespace) -> int:
     if options.json:
         sys.stdout.write(dump_ascii({"records": rows}).decode() + "\n")
         return 0
+    width = max((len(one_line(str(row.get("tool")), _NAME_WIDTH)) for row in rows if row.get("tool")), default=0)
     for row in rows:
-        print(_line(row))
+        print(_line(row, width))
     if not rows:
         print("No such records." if options.tool or options.session else "No records yet.", file=sys.stderr)
     return 0
@@ -118,22 +120,27 @@ def _number(record: dict[str, Any]) -> int:
     return number if isinstance(number, int) else 0
 
 
-def _line(row: dict[str, Any]) -> str:
-    at = row.get("time")
-    when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at)) if isinstance(at, int | float) else "?" * 19
+def _line(row: dict[str, Any], width: int) -> str:
     match row.get("event"):
-        case "call":
-            took = f"{row.get('ms')} ms"
-            words = [str(row.get("code") or "ok"), row.get("tool"), took, f"by {row.get('asker')}", row.get("call")]
-        case "start":
-            words = [row["code"] or _RUNNING, row.get("tool"), "-", f"by {row.get('asker')}", row.get("call")]
+        case "call" | "start" as event:
+            outcome = str(row.get("code") or ("ok" if event == "call" else _RUNNING))
+            took = f"{row.get('ms', '-')} ms"
+            tool = one_line(str(row.get("tool")), _NAME_WIDTH)
+            words = [f"{outcome:<18}", f"{tool:<{width}}", f"{took:>13}", f"by {row.get('asker')}", row.get("call")]
         case "skipped":
             words = [f"skipped {row.get('code')}", row.get("origin"), row.get("message")]
         case "recovered":
             words = ["recovered", f"{row.get('lost_bytes')} bytes of a record whose writer was stopped were cut off"]
         case _:
             words = ["unreadable", row.get("at") or f"record {row.get('n')}"]
-    return f"{when}  " + "  ".join(one_line(str(word), 200) for word in words)
+    return "  ".join([_when(row.get("time")), *(visible(str(word)) for word in words)])
+
+
+def _when(at: object) -> str:
+    try:
+        return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(float(str(at))))
+    except (ValueError, OverflowError, OSError):  # whoever changed the record may have changed this too
+        return "?" * 19
 
 
 def _verify(options: argparse.Namespace) -> int:

@@ -200,13 +200,12 @@ def _forget_if_stale(crib: Crib, checked: list[Checked]) -> None:
 
 def _draw(checked: list[Checked], faults: int) -> None:
     for each in checked:
+        origin = visible(each.origin)
         if not each.findings:
-            print(f"ok       {visible(each.origin)}" + (f"  {each.name}" if each.name else ""))
+            print(f"ok       {origin}" + (f"  {each.name}" if each.name else ""))
         for finding in each.findings:
+            kind = "warning" if finding.warning else "FAULT"
             at = f" {visible(finding.pointer)}" if finding.pointer else ""
-            print(
-                f"{'warning' if finding.warning else 'FAULT':<7}  {visible(each.origin)}{at}: {visible(finding.message)}"
-            )
-            print(f"         fix: {visible(finding.fix)}")
+            print(f"{kind:<7}  {origin}{at}: {visible(finding.message)}\n         fix: {visible(finding.fix)}")
     warnings = sum(len(each.findings) for each in checked) - faults
     print(f"{len(checked)} checked, {faults} fault(s), {warnings} warning(s)")

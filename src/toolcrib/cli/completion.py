@@ -22,77 +22,80 @@ _SECOND_WORDS = {
 }
 """What may follow a verb, where that is not the name of a tool or of a file."""
 _TAKE_TOOLS = ("show", "call", "check")
-_TAKE_DIRECTORIES = ("trust", "untrust")
 
-_FLAGS = r"sed -n -E 's/^ *(-[a-zA-Z], )?(--[A-Za-z0-9_-]+).*/\2/p'"
-_NAMES = r"sed -n -E '/^[A-Za-z0-9_-]+$/p'"
+_PARTS = {
+    "@VERBS@": " ".join(VERBS),
+    "@PLAIN_WORDS@": "sed -n -E '/^[A-Za-z0-9_-]+$/{p;s/^custom_tool_//p;}'",
+    "@FLAGS@": r"sed -n -E 's/^ *(-[a-zA-Z], )?(--[A-Za-z0-9_-]+).*/\2/p'",
+}
 
-_BASH = f"""\
-# toolcrib: completion for bash
-_toolcrib() {{
-    local word=${{COMP_WORDS[COMP_CWORD]}} verb=${{COMP_WORDS[1]-}} tool=
-    COMPREPLY=()
+_BASH = """\
+# Completion of toolcrib for bash. Load it with: source <(toolcrib completion bash)
+_toolcrib() {
+    local command=${COMP_WORDS[0]} verb=${COMP_WORDS[1]-} word=${COMP_WORDS[COMP_CWORD]} tool= words=
     if ((COMP_CWORD == 1)); then
-        COMPREPLY=($(compgen -W "@VERBS@" -- "$word"))
-        return
+        words='@VERBS@'
+    elif [[ $word == -* ]]; then
+        [[ $verb == call && $COMP_CWORD -gt 2 ]] && tool=${COMP_WORDS[2]}
+        words=$("$command" "$verb" ${tool:+"$tool"} --help 2>/dev/null | @FLAGS@)
+    elif ((COMP_CWORD == 2)); then
+        case $verb in
+            @TOOLS@) words=$("$command" list --names 2>/dev/null | @PLAIN_WORDS@) ;;
+@SECOND@
+        esac
     fi
-    if [[ $word == -* ]]; then
-        [[ $verb == call && $COMP_CWORD -gt 2 ]] && tool=${{COMP_WORDS[2]}}
-        COMPREPLY=($(compgen -W "$("${{COMP_WORDS[0]}}" "$verb" $tool --help 2>/dev/null | {_FLAGS})" -- "$word"))
-        return
-    fi
-    case $verb:$COMP_CWORD in
-        @TOOLS_BASH@) COMPREPLY=($(compgen -W "$("${{COMP_WORDS[0]}}" list --names 2>/dev/null | {_NAMES})" -- "$word")) ;;
-@SECOND_BASH@
-        @DIRECTORIES_BASH@) COMPREPLY=($(compgen -d -- "$word")) ;;
-    esac
-}}
+    COMPREPLY=($(compgen -W "$words" -- "$word"))
+}
 complete -o default -F _toolcrib toolcrib crib
 """
 
-_ZSH = f"""\
+_ZSH = """\
 #compdef toolcrib crib
-# toolcrib: completion for zsh
-_toolcrib() {{
-    local verb=${{words[2]}} tool=
+# Completion of toolcrib for zsh. Load it, after compinit, with: source <(toolcrib completion zsh)
+_toolcrib() {
+    local command=${words[1]} verb=${words[2]} tool=
     if ((CURRENT == 2)); then
         compadd -- @VERBS@
-        return
+    elif [[ $PREFIX == -* ]]; then
+        [[ $verb == call && $CURRENT -gt 3 ]] && tool=${words[3]}
+        compadd -- $("$command" "$verb" ${tool:+"$tool"} --help 2>/dev/null | @FLAGS@)
+    elif ((CURRENT == 3)); then
+        case $verb in
+            @TOOLS@) compadd -- $("$command" list --names 2>/dev/null | @PLAIN_WORDS@) || _files ;;
+@SECOND@
+            *) _files ;;
+        esac
+    else
+        _files
     fi
-    if [[ $PREFIX == -* ]]; then
-        [[ $verb == call && $CURRENT -gt 3 ]] && tool=${{words[3]}}
-        compadd -- $("${{words[1]}}" "$verb" ${{tool:+"$tool"}} --help 2>/dev/null | {_FLAGS})
-        return
-    fi
-    case $verb:$CURRENT in
-        @TOOLS_ZSH@) compadd -- $("${{words[1]}}" list --names 2>/dev/null | {_NAMES}) ;;
-@SECOND_ZSH@
-        @DIRECTORIES_ZSH@) _files -/ ;;
-        *) _files ;;
-    esac
-}}
+}
 compdef _toolcrib toolcrib crib
 """
 
-_FISH = f"""\
-# toolcrib: completion for fish
-function __toolcrib_flags
+_FISH = """\
+# Completion of toolcrib for fish. Keep it as ~/.config/fish/completions/toolcrib.fish
+function __toolcrib_words
     set -l words (commandline -opc)
-    set -l asked $words[2]
-    test "$words[2]" = call; and set -q words[3]; and set asked call $words[3]
-    $words[1] $asked --help 2>/dev/null | {_FLAGS}
+    set -l word (commandline -ct)
+    if test (count $words) -eq 1
+        string split ' ' -- '@VERBS@'
+    else if string match -q -- '-*' $word
+        set -l asked $words[2]
+        test "$words[2]" = call; and set -q words[3]; and set asked call $words[3]
+        $words[1] $asked --help 2>/dev/null | @FLAGS@
+    else if test (count $words) -eq 2
+        switch $words[2]
+            case @TOOLS@
+                $words[1] list --names 2>/dev/null | @PLAIN_WORDS@
+                test $words[2] = check; and __fish_complete_path $word
+@SECOND@
+            case trust untrust
+                __fish_complete_directories $word
+        end
+    end
 end
-function __toolcrib_at
-    set -l words (commandline -opc)
-    test (count $words) -eq $argv[1]; and contains -- "$words[2]" $argv[2..]
-end
-for command in toolcrib crib
-    complete -c $command -n '__fish_use_subcommand' -f -a '@VERBS@'
-    complete -c $command -n '__toolcrib_at 2 @TOOLS_FISH@' -f -a '($command list --names 2>/dev/null | {_NAMES.replace("'", '"').replace("$", chr(92) + "$")})'
-@SECOND_FISH@
-    complete -c $command -n '__toolcrib_at 2 @DIRECTORIES_FISH@' -f -a '(__fish_complete_directories)'
-    complete -c $command -n 'not __fish_use_subcommand; and string match -q -- "-*" (commandline -ct)' -f -a '(__toolcrib_flags)'
-end
+complete -c toolcrib -f -a '(__toolcrib_words)'
+complete -c crib -f -a '(__toolcrib_words)'
 """
 
 
@@ -108,25 +111,13 @@ def main(argv: list[str]) -> int:
 
 def script(shell: str) -> str:
     """The script for one shell."""
-    if shell == "fish":
-        second = "\n".join(
-            f"    complete -c $command -n '__toolcrib_at 2 {verb}' -f -a '{words}'"
-            for verb, words in _SECOND_WORDS.items()
-        )
-        text = _FISH.replace("@SECOND_FISH@", second)
-        text = text.replace("@TOOLS_FISH@", " ".join(_TAKE_TOOLS))
-        text = text.replace("@DIRECTORIES_FISH@", " ".join(_TAKE_DIRECTORIES))
-    elif shell == "zsh":
-        second = "\n".join(f"        {verb}:3) compadd -- {words} ;;" for verb, words in _SECOND_WORDS.items())
-        text = _ZSH.replace("@SECOND_ZSH@", second)
-        text = text.replace("@TOOLS_ZSH@", "|".join(f"{verb}:3" for verb in _TAKE_TOOLS))
-        text = text.replace("@DIRECTORIES_ZSH@", "|".join(f"{verb}:3" for verb in _TAKE_DIRECTORIES))
-    else:
-        second = "\n".join(
-            f'        {verb}:2) COMPREPLY=($(compgen -W "{words}" -- "$word")) ;;'
-            for verb, words in _SECOND_WORDS.items()
-        )
-        text = _BASH.replace("@SECOND_BASH@", second)
-        text = text.replace("@TOOLS_BASH@", "|".join(f"{verb}:2" for verb in _TAKE_TOOLS))
-        text = text.replace("@DIRECTORIES_BASH@", "|".join(f"{verb}:2" for verb in _TAKE_DIRECTORIES))
-    return text.replace("@VERBS@", " ".join(VERBS))
+    template, tools, branch = {
+        "bash": (_BASH, "|", "            {verb}) words='{words}' ;;"),
+        "zsh": (_ZSH, "|", "            {verb}) compadd -- {words} ;;"),
+        "fish": (_FISH, " ", "            case {verb}\n                string split ' ' -- '{words}'"),
+    }[shell]
+    second = "\n".join(branch.format(verb=verb, words=words) for verb, words in _SECOND_WORDS.items())
+    parts = _PARTS | {"@TOOLS@": tools.join(_TAKE_TOOLS), "@SECOND@": second}
+    for name, part in parts.items():
+        template = template.replace(name, part)
+    return template

@@ -1,5 +1,6 @@
 """What a running tool may touch. Nothing else is reachable from a backend."""
 
+import asyncio
 import itertools
 import os
 from collections.abc import Callable, Mapping
@@ -54,13 +55,13 @@ class Hands(Protocol):
 class Context:
     """One call's view of the world, handed to the tool that runs it."""
 
-    __slots__ = ("_hands", "call_", "cancelled", "evidence", "host", "limits", "report", "tool_name")
+    __slots__ = ("_hands", "call_", "evidence", "host", "limits", "over", "report", "tool_name")
 
     def __init__(self, host: Host, call: Call, limits: Limits, hands: Hands) -> None:
         self.host, self.call_, self.limits, self._hands = host, call, limits, hands
         self.tool_name = call.name
-        self.cancelled = False
-        """Set when the caller gave up or the time was over, for tools that look now and then."""
+        self.over = False
+        """The caller gave up, or the time was over; nobody waits for the tool any more."""
         self.report: dict[str, JSON] = {}
         """Goes into the result's metadata."""
         self.evidence: Callable[[], dict[str, JSON]] = dict
@@ -89,6 +90,11 @@ class Context:
     @property
     def call_id(self) -> str:
         return self.call_.id
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether to stop, for tools that look now and then, and for what they do while they are being stopped."""
+        return self.over or bool((task := asyncio.current_task()) and task.cancelling())
 
     @property
     def log(self) -> "Log":

@@ -60,7 +60,7 @@ class Executor:
             data, failure = await settle(self._pass(run))
         except asyncio.CancelledError:
             if run.ctx is not None:
-                run.ctx.cancelled = True
+                run.ctx.over = True
             self._record(run, None, ErrorInfo("CANCELLED", "the caller gave up"))
             raise
         return self._record(run, data, None if failure is None else explain(failure))
@@ -142,7 +142,7 @@ class Executor:
                 return writable(await within(work, limits.seconds))
             return await self._in_place(run, work, limits.seconds)
         except Expired:
-            ctx.cancelled = True
+            ctx.over = True
             message = f"{tool.name} ran longer than {limits.seconds:g} s and was ended"
             raise ToolError(message, code="TIMEOUT", details={"seconds": limits.seconds, **ctx.evidence()}) from None
 

@@ -86,7 +86,8 @@ def fold(directory: str, *, living: frozenset[str] = frozenset()) -> Stats:
         elif record.get("event") == "call":
             started.pop(str(record.get("call")), None)
             code, took = record.get("code"), record.get("ms")
-            stats.count(str(record.get("tool")), code and str(code), took if isinstance(took, int | float) else 0.0)
+            took = took if isinstance(took, int | float) else 0.0
+            stats.count(str(record.get("tool")), None if code is None else str(code), took)
     usual = stats.milliseconds / stats.total if stats.total else 0.0
     for call, tool in started.items():
         if runtime_of(call) not in living:

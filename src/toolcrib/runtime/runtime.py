@@ -11,6 +11,7 @@ from ..core.call import Call, ProgressSink, Result, Retry
 from ..core.context import Context, Host, new_id
 from ..core.executor import Executor
 from ..core.jsontext import JSON
+from ..core.limits import ARTIFACT_BYTES, VIEW_BYTES
 from ..core.policy import Approver, Verdict
 from ..core.registry import OWN, PROJECT, USER, Registry
 from ..core.source import Loaded, Problem, Source
@@ -160,6 +161,22 @@ class Crib:
             progress,
         )
         return self._executor.call(call)
+
+    def viewable(self, result: Result) -> Result:
+        """The result, with an artifact that holds the answer whole where it is too long to be shown to a model."""
+        if result.error is not None or result.metadata.get("artifacts"):
+            return result
+        raw = result.output.encode("utf-8", "surrogatepass")
+        if len(raw) <= VIEW_BYTES:
+            return result
+        try:
+            ident, path, fd = self.artifacts.create(f"{result.metadata['call_id']}.data")
+            with open(fd, "wb") as file:
+                file.write(raw[:ARTIFACT_BYTES])
+        except OSError:  # a full disk costs the artifact, not the answer
+            return result
+        kept = {"id": ident, "stream": "data", "path": path, "bytes": min(len(raw), ARTIFACT_BYTES)}
+        return Result(result.data, None, {**result.metadata, "artifacts": [kept]})
 
     def validate(self, name: str, args: Mapping[str, JSON]) -> list[str]:
         """What is wrong with these arguments. Nothing runs."""

@@ -3,7 +3,7 @@
 import os
 from collections import deque
 
-from ..core.limits import ARTIFACT_BYTES
+from ..core.limits import ARTIFACT_BYTES, VIEW_BYTES
 from ..core.process import Artifacts, Captured
 
 CHUNK = 256 * 1024
@@ -24,6 +24,7 @@ class Capture:
         self._tail: deque[bytes] = deque()
         self._tail_bytes = 0
         self._keep_tail = keep // 2
+        self._spill_from = min(keep, VIEW_BYTES)
         self._total = 0
         self._artifact: tuple[str, str, int] | None = None
         self._spill_fd = -1
@@ -68,9 +69,10 @@ class Capture:
         if fits:
             self._head.append(fits)
             self._head_room -= len(fits)
+        # From the length on that a model is shown, the whole is kept: what is cut later must not be lost.
+        if self._total > self._spill_from and self._artifact is None and self._artifacts is not None:
+            self._begin_spill(rest)
         if rest:
-            if self._artifact is None and self._artifacts is not None:
-                self._begin_spill(rest)
             self._tail.append(rest)
             self._tail_bytes += len(rest)
             while self._tail and self._tail_bytes - len(self._tail[0]) >= self._keep_tail:

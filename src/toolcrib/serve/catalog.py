@@ -1,6 +1,8 @@
 """The tools as MCP lists them: read again when asked, told when changed."""
 
 import asyncio
+import math
+import time
 from collections.abc import Callable, Sequence
 
 from ..core.tool import Tool
@@ -8,6 +10,8 @@ from .content import declaration
 from .crib import Crib
 from .revision import Revision
 from .rpc import JsonObject
+
+CALL_SECONDS = 0.25
 
 
 class Catalog:
@@ -21,9 +25,11 @@ class Catalog:
         self._by_name: dict[str, Tool] = {}
         self._declared: dict[str, list[JsonObject]] = {}
         self._shown = False
+        self._read_at = -math.inf
 
     async def tool(self, name: str) -> Tool | None:
-        await self.refresh()
+        """For a call. Many calls in a row share one reading: a changed tool does not run unnoticed in any case."""
+        await self.refresh(within=0.0 if name not in self._by_name else CALL_SECONDS)
         return self._by_name.get(name)
 
     async def declarations(self, revision: Revision) -> list[JsonObject]:
@@ -34,19 +40,25 @@ class Catalog:
             shown = self._declared[revision.date] = [declaration(tool, revision) for tool in self._snapshot]
         return shown
 
-    async def refresh(self) -> None:
-        """Read again what changed on disk. Whoever comes while that happens shares the next reading."""
+    async def refresh(self, *, within: float = 0.0) -> bool:
+        """Read again what changed on disk, unless that was done `within` so many seconds. Says whether anything did.
+
+        Whoever comes while it happens shares the next reading.
+        """
+        if within and time.monotonic() - self._read_at < within:
+            return False
         seen = self._begun
         async with self._reading:
             if self._done > seen:
-                return
+                return False
             self._begun += 1
-            mine = self._begun
+            mine, began = self._begun, time.monotonic()
             changed = await self._crib.refresh()
-            self._done = mine
+            self._done, self._read_at = mine, began
         self._take(self._crib.tools())
         if changed and self._shown:
             self._changed()
+        return changed
 
     def _take(self, snapshot: Sequence[Tool]) -> None:
         if snapshot is not self._snapshot:

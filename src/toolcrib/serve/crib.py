@@ -24,6 +24,10 @@ class Crib(Protocol):
         """Cancelling the task that waits ends the tool."""
         ...
 
+    def viewable(self, result: Result) -> Result:
+        """The result, with an artifact for what is too long to be shown."""
+        ...
+
 
 class Outlet(Protocol):
     """Where a handler sends what is not the answer to a request."""

@@ -26,6 +26,9 @@ BATCH_MESSAGES = 256
 PROGRESS_BYTES = 1024
 DISCOVERY_MS = 3_600_000
 
+STALE = ("TOOL_NOT_FOUND", "TOOL_PIN_MISMATCH")
+"""Nothing ran, because what the crib knows of the tool is no longer so: read again, and try once more."""
+
 
 class Request(NamedTuple):
     """A request that is understood."""
@@ -197,9 +200,12 @@ class McpHandler:
         except ToolcribError as exc:
             return self._complete(request, answer(Result(error=explain(exc)), None, request.revision))
         result = await self._crib.call(name, args or {}, progress=progress)
+        if result.error is not None and result.error.code in STALE and await self._catalog.refresh():
+            tool = await self._catalog.tool(name)
+            result = await self._crib.call(name, args or {}, progress=progress)
         if result.error is not None and result.error.code == "TOOL_NOT_FOUND" and tool is None:
             raise RpcFault(INVALID_PARAMS, f"Unknown tool: {view(name, 100)}")
-        return self._complete(request, answer(result, tool, request.revision))
+        return self._complete(request, answer(self._crib.viewable(result), tool, request.revision))
 
     async def _listen(self, request: Request, running: Running) -> JsonObject:
         return self._complete(request, await self._listeners.stream(request.id, request.params.get("notifications")))
