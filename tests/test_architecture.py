@@ -88,7 +88,9 @@ def _starts(node: ast.AST) -> bool:
         return (node.module or "").split(".")[0] in STARTERS
     if isinstance(node, ast.Attribute):
         of_os = isinstance(node.value, ast.Name) and node.value.id == "os"
-        return node.attr in ASYNCIO_STARTERS or (of_os and (node.attr in STARTING_CALLS or node.attr.startswith(("exec", "spawn"))))
+        return node.attr in ASYNCIO_STARTERS or (
+            of_os and (node.attr in STARTING_CALLS or node.attr.startswith(("exec", "spawn")))
+        )
     return False
 
 

@@ -11,7 +11,19 @@ def test_all_is_the_public_door() -> None:
     for name in toolcrib.__all__:
         getattr(toolcrib, name)
     public = {name for name in dir(toolcrib) if not name.startswith("_")}
-    packages = {"backends", "cli", "core", "observe", "policy", "runtime", "sandbox", "serve", "sources", "store", "testing"}
+    packages = {
+        "backends",
+        "cli",
+        "core",
+        "observe",
+        "policy",
+        "runtime",
+        "sandbox",
+        "serve",
+        "sources",
+        "store",
+        "testing",
+    }
     assert public - packages - {"TYPE_CHECKING"} == set(toolcrib.__all__) - {"__version__"}
 
 

@@ -74,7 +74,9 @@ class Shop:
         return tool
 
     async def call(self, args: Any = None, *, name: str = "tool", **about: Any) -> Result:
-        return await self.executor.call(Call(name, {} if args is None else args, self.host.next_id(), "session", **about))
+        return await self.executor.call(
+            Call(name, {} if args is None else args, self.host.next_id(), "session", **about)
+        )
 
     def run(self, text: str, args: Any = None, *, call: dict[str, Any] | None = None, **offer: Any) -> Result:
         """Offer a program with this text, and call it once."""

@@ -23,7 +23,9 @@ def test_run_gets_the_arguments_as_one_json_object_on_a_closed_stdin(shop) -> No
     assert (verb, json.loads(args)) == ("run", {"name": "Zoë", "list": [1, {"deep": None}]})
 
 
-@pytest.mark.parametrize("text", ["  plain \\n\\n", '{"a": 1}\\n', "[1, 2]", "null", "42", "", '{"error": null}', "\\t{ not json"])
+@pytest.mark.parametrize(
+    "text", ["  plain \\n\\n", '{"a": 1}\\n', "[1, 2]", "null", "42", "", '{"error": null}', "\\t{ not json"]
+)
 def test_stdout_passes_through_unparsed_and_unstripped(shop, text) -> None:
     """K14"""
     result = shop.run(f"printf '{text}'")
@@ -125,14 +127,19 @@ def test_wrong_arguments_start_nothing(shop, tmp_path) -> None:
 
 def test_a_wrong_argument_is_named_by_its_pointer(shop) -> None:
     """TRAPS: "say precisely what is wrong with a JSON pointer … never coerce silently" """
-    schema = {"type": "object", "properties": {"a": {"type": "array", "items": {"properties": {"b/c": {"type": "integer"}}}}}}
+    schema = {
+        "type": "object",
+        "properties": {"a": {"type": "array", "items": {"properties": {"b/c": {"type": "integer"}}}}},
+    }
     result = shop.run("cat", {"a": [{}, {"b/c": "1"}]}, schema=schema)
     (fault,) = result.error.details
     assert (fault["pointer"], fault["got"]) == ("/a/1/b~1c", '"1"')
     assert "integer" in fault["expected"]
 
 
-@pytest.mark.parametrize("value", ["007", "1e5", "t", "true", "null", "", " ", "-rf", "--help", "$(id)", "a\nb", "'\"\\", "\u2028"])
+@pytest.mark.parametrize(
+    "value", ["007", "1e5", "t", "true", "null", "", " ", "-rf", "--help", "$(id)", "a\nb", "'\"\\", "\u2028"]
+)
 def test_text_arrives_as_it_was_sent(shop, value) -> None:
     """TRAPS: "`007` became 7, `1e5` became 100000, `t` became true"; "A value beginning with `-` is an option to the
     program": arguments are on stdin, never in argv."""
@@ -209,7 +216,11 @@ def test_output_beyond_the_limit_is_counted_and_kept_as_an_artifact(shop) -> Non
     """K32, K36, K51. TRAPS: "Output cut at the limit without a word." """
     result = shop.run("head -c 3000000 /dev/zero | tr '\\0' x; echo noise >&2")
     (artifact,) = result.metadata["artifacts"]
-    assert (result.metadata["stdout_bytes"], result.metadata["stderr_bytes"], result.metadata["truncated"]) == (3000000, 6, True)
+    assert (result.metadata["stdout_bytes"], result.metadata["stderr_bytes"], result.metadata["truncated"]) == (
+        3000000,
+        6,
+        True,
+    )
     assert (artifact["stream"], artifact["bytes"], os.path.getsize(artifact["path"])) == ("stdout", 3000000, 3000000)
     assert "1951424 of 3000000 bytes left out" in result.data
     assert artifact["id"] in result.data
@@ -221,7 +232,9 @@ def test_yes_ends_at_its_limit_with_the_exact_count(shop) -> None:
     result = shop.run("exec yes", limits=Limits(seconds=1.0))
     assert result.error.code == "TIMEOUT"
     (artifact,) = result.metadata["artifacts"]
-    assert artifact["bytes"] == min(result.metadata["stdout_bytes"], ARTIFACT_BYTES) == os.path.getsize(artifact["path"])
+    assert (
+        artifact["bytes"] == min(result.metadata["stdout_bytes"], ARTIFACT_BYTES) == os.path.getsize(artifact["path"])
+    )
 
 
 def test_an_output_that_a_descendant_still_held_is_called_incomplete(shop) -> None:

@@ -10,7 +10,7 @@ from toolcrib.core.call import Retry
 from toolcrib.core.limits import Limits, duration
 from toolcrib.core.tool import Capabilities
 
-COUNTING = 'n=$(cat count 2>/dev/null || echo 0); n=$((n + 1)); echo $n > count; '
+COUNTING = "n=$(cat count 2>/dev/null || echo 0); n=$((n + 1)); echo $n > count; "
 QUICK = Retry(max_attempts=3, delay_ms=1, backoff_multiplier=2)
 
 
@@ -23,13 +23,17 @@ def test_the_limit_ends_a_hang_and_shows_what_came_before(shop) -> None:
     assert (result.error.details["stdout"], result.error.details["stderr"]) == ("so far\n", "noise\n")
 
 
-@pytest.mark.parametrize(("value", "seconds"), [("0.5", 0.5), ("0.5s", 0.5), ("500ms", 0.5), (0.5, 0.5), ("90s", 90), ("2m", 120)])
+@pytest.mark.parametrize(
+    ("value", "seconds"), [("0.5", 0.5), ("0.5s", 0.5), ("500ms", 0.5), (0.5, 0.5), ("90s", 90), ("2m", 120)]
+)
 def test_fractions_of_a_second_are_kept(value, seconds) -> None:
     """TRAPS: "`timeout: 0.5` became 0" """
     assert duration(value) == seconds
 
 
-@pytest.mark.parametrize("value", [0, "0", "0s", -1, "-1s", "", "soon", None, True, "1e3", float("inf"), float("nan"), "٣s"])
+@pytest.mark.parametrize(
+    "value", [0, "0", "0s", -1, "-1s", "", "soon", None, True, "1e3", float("inf"), float("nan"), "٣s"]
+)
 def test_zero_is_no_duration_and_never_means_default(value) -> None:
     """TRAPS: "`0` meant "default"" """
     with pytest.raises(ValueError, match="not a duration above zero"):
@@ -88,7 +92,11 @@ def test_what_is_not_safe_to_repeat_runs_once(shop) -> None:
 
 def test_attempts_end_at_the_number_that_was_asked_for(shop) -> None:
     two = Retry(max_attempts=2, delay_ms=1)
-    assert attempts(shop, "exit 1", call={"retry": two}, capabilities=Capabilities(idempotent=True)) == (2, 2, "EXECUTION_ERROR")
+    assert attempts(shop, "exit 1", call={"retry": two}, capabilities=Capabilities(idempotent=True)) == (
+        2,
+        2,
+        "EXECUTION_ERROR",
+    )
 
 
 def test_what_provably_did_not_begin_is_tried_again_whatever_the_tool(shop) -> None:

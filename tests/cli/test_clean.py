@@ -1,12 +1,15 @@
 """`toolcrib clean`: what is old or left behind goes, everything else stays."""
 
+import asyncio
 import os
 import subprocess
 import sys
+import tempfile
 import time
 
 import pytest
 
+import toolcrib
 from toolcrib.core.jsontext import parse
 
 DAY = 24 * 3600
@@ -120,6 +123,23 @@ def test_a_living_runtime_keeps_its_directory(home, workspace, temporary, run_cl
         assert len(list(scratch.rglob("mine"))) == 1
         (workspace / "end").write_text("now\n")
         assert process.wait(30) == 0
+    assert list(temporary.iterdir()) == []
+
+
+def test_a_living_runtime_keeps_its_directory_between_calls(
+    home, workspace, temporary, run_cli, repeat, monkeypatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+
+    async def go() -> None:
+        async with toolcrib.open(home=home, workspace=workspace, approver=toolcrib.SaysYes()) as crib:
+            for _ in range(2):
+                assert (await crib.call("custom_tool_repeat")).success
+                (scratch,) = temporary.iterdir()
+                await asyncio.to_thread(run_cli, "clean", "--all")
+                assert scratch.exists()
+
+    asyncio.run(go())
     assert list(temporary.iterdir()) == []
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -20,10 +21,10 @@ def test_a_new_tool_passes_check_and_answers(run_cli, home: Path, workspace: Pat
     assert json.loads(written.stdout)["name"] == "custom_tool_shout-it"
     checked = run_cli("check", "shout-it", "--json")
     report = json.loads(checked.stdout)
-    assert (checked.returncode, report["faults"], report["warnings"]) == (0, 0, 1)  # the dash, which I chose
+    assert (checked.returncode, report["faults"], report["warnings"]) == (0, 0, 1)  # the dash in its name
     odd = "ü \"q\" $(x) `y` \\ {} 'z'"
     done = run_cli("call", "shout-it", "--yes", "--text", odd)
-    assert (done.returncode, done.stdout, done.stderr) == (0, f"shout-it got {len(odd)} characters: {odd}\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"shout-it got: {odd}\n", "")
     assert run_cli("call", "shout-it", "--yes").returncode == 2
     assert (home / "tools" / "shout-it").stat().st_mode & 0o077 == 0
     assert list(workspace.iterdir()) == []
@@ -34,21 +35,21 @@ def test_a_bash_tool_needs_no_jq(run_cli, tmp_path: Path) -> None:
     run_cli("new", "executable", "plain", "--lang", "bash")
     few = tmp_path / "bin"
     few.mkdir()
-    for name in ("bash", "env", "cat", "python3"):
+    for name in ("bash", "env", "cat"):
         (few / name).symlink_to(str(shutil.which(name)))
+    (few / "python3").symlink_to(os.path.realpath(sys.executable))
     done = run_cli("call", "plain", "--yes", "--text", 'a "b"\n', env={"PATH": str(few)})
-    assert (done.returncode, done.stdout) == (0, 'plain got 5 characters: a "b"\n')
+    assert (done.returncode, done.stdout) == (0, 'plain got: a "b"\n')
     (few / "python3").unlink()
     done = run_cli("call", "plain", "--yes", "--text", "x", env={"PATH": str(few)})
-    assert done.returncode == 1
+    assert (done.returncode, "neither jq nor python3" in done.stderr) == (1, True)
 
 
 def test_nothing_is_overwritten(run_cli, home: Path) -> None:
     assert run_cli("new", "executable", "mine").returncode == 0
     (home / "tools" / "mine").write_text("precious")
-    for name in ("mine", "mine"):
-        done = run_cli("new", "executable", name, "--lang", "bash")
-        assert (done.returncode, "is there already" in done.stderr) == (1, True)
+    done = run_cli("new", "executable", "mine", "--lang", "bash")
+    assert (done.returncode, "is there already" in done.stderr) == (1, True)
     (home / "tools" / "link").symlink_to(home / "target")
     assert run_cli("new", "executable", "link").returncode == 1
     assert (home / "tools" / "mine").read_text() == "precious"

@@ -25,8 +25,8 @@ def note() -> None:
         file.write("ran\n")
 
 
-def fill(path: str) -> None:
-    """Take all the room there is, to the last byte."""
+def fill(path: str, *, leave: int = 0) -> None:
+    """Take all the room there is, to the last byte, but for what is to be left."""
     with open(path, "wb", buffering=0) as file:
         for size in (65536, 4096, 1):
             try:
@@ -34,6 +34,7 @@ def fill(path: str) -> None:
                     pass
             except OSError:
                 continue
+        file.truncate(file.tell() - leave)
 
 
 def prepare() -> None:
@@ -46,6 +47,11 @@ def prepare() -> None:
 
 
 async def main() -> None:
+    fill(os.path.join(HOME, "filler"), leave=32 * 1024)  # room for the record of this call, but not for all at once
+    async with toolcrib.open(home=HOME, workspace=WORKSPACE, tools=[note], approver=toolcrib.SaysYes()) as crib:
+        tight = await crib.call(KIND)
+    tight_ran = canaries()
+    os.unlink(os.path.join(HOME, "filler"))
     async with toolcrib.open(home=HOME, workspace=WORKSPACE, tools=[note], approver=toolcrib.SaysYes()) as crib:
         results = [await crib.call(KIND)]
         fill(os.path.join(HOME, "filler"))
@@ -57,6 +63,7 @@ async def main() -> None:
         again = (await crib.call(KIND)).success
     audit = os.path.join(HOME, "audit")
     told = {
+        "tight": [tight.error and tight.error.code, tight_ran],
         "first_refusal": results[-1].error and results[-1].error.to_dict(),
         "succeeded": sum(result.success for result in results) + again,
         "refused_in_a_row": sum(each.error is not None and each.error.code == "RESOURCE_EXHAUSTED" for each in more),
@@ -69,7 +76,9 @@ async def main() -> None:
 
 
 def canaries() -> int:
-    with open(CANARY) as file:
+    """How often the tool ran."""
+    with open(CANARY, "a+") as file:
+        file.seek(0)
         return len(file.readlines())
 
 

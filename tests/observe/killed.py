@@ -78,7 +78,15 @@ def main() -> None:
     asyncio.run(
         call_on(os.open(os.devnull, os.O_WRONLY), name="note", times=1)
     )  # the tools are probed, the code is warm
-    told: dict[str, Any] = {"kills": 0, "acknowledged": 0, "lost": [], "faults": [], "torn": 0, "left": []}
+    told: dict[str, Any] = {
+        "kills": 0,
+        "acknowledged": 0,
+        "lost": [],
+        "faults": [],
+        "torn": 0,
+        "left": [],
+        "started": 0,
+    }
     for _ in range(int(KILLS)):
         pid, pipe = fork_caller()
         heard = kill_after(moments.uniform(0.002, 0.03 if KIND == "note" else 0.08), pid, pipe)
@@ -95,6 +103,7 @@ def main() -> None:
             told["faults"].append(fault)
         rows = list(records(AUDIT))
         told["lost"] += sorted(set(heard) - {row["call"] for row in rows if row["event"] == "call"})
+        told["started"] += sum(row["event"] == "start" for row in rows)
         runtimes = {row["call"].rpartition("-")[0] for row in rows if row["event"] == "start"}
         deadline = time.monotonic() + 5
         while KIND != "note" and (left := marked(runtimes)):

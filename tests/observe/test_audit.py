@@ -196,6 +196,7 @@ def test_what_is_written_is_for_nobody_else(record, home) -> None:
 def test_a_full_disk_refuses_calls_and_runs_nothing_unrecorded(script, answer, own_mounts, kind) -> None:
     """E3: what ran is what is recorded, exactly; with room again, calls run again."""
     told = answer(script("full_disk.py", kind, before=own_mounts))
+    assert told["tight"] == ["RESOURCE_EXHAUSTED", 0]
     assert told["first_refusal"]["code"] == "RESOURCE_EXHAUSTED"
     assert "audit" in told["first_refusal"]["message"]
     assert told["ran"] == told["recorded"] == told["succeeded"] > 1

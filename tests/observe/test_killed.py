@@ -15,5 +15,6 @@ def test_no_acknowledged_record_is_lost(script, answer, make_tool, kind, kills) 
     seed = os.urandom(4).hex()
     told = answer(script("killed.py", seed, kind, kills))
     assert told.pop("acknowledged") > 0 or kind == "custom_tool_hang"
+    assert (told.pop("started") > 0) == (kind != "note")
     told.pop("torn")
     assert told == {"kills": kills, "lost": [], "faults": [], "left": []}, f"seed {seed}"

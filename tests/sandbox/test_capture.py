@@ -188,5 +188,3 @@ def test_one_loud_program_does_not_keep_the_loop_from_a_quiet_one(yard) -> None:
         return quiet.stdout.head
 
     assert asyncio.run(both()) == b"quiet\n"
-
-

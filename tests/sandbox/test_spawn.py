@@ -81,7 +81,9 @@ def test_what_cannot_be_started_says_why_and_what_to_do(yard, tmp_path) -> None:
     (tmp_path / "empty").chmod(0o755)
     (tmp_path / "junk").write_bytes(b"\x7fELF" + b"\0" * 100)
     (tmp_path / "junk").chmod(0o755)
-    said = {name: str(refused(yard, str(tmp_path / name))) for name in ("plain", "dead", "shut", "empty", "junk", "gone")}
+    said = {
+        name: str(refused(yard, str(tmp_path / name))) for name in ("plain", "dead", "shut", "empty", "junk", "gone")
+    }
     assert all(text.startswith(f"{tmp_path}/{name} could not be started") for name, text in said.items())
     assert "must name an interpreter" in said["plain"] and "must name an interpreter" in said["empty"]
     assert "interpreter its first line names, is not there" in said["dead"]

@@ -88,7 +88,10 @@ def test_each_call_is_a_process_of_its_own(yard) -> None:
     """K52, K61"""
 
     async def several() -> set[bytes]:
-        return {done.stdout.head for done in await asyncio.gather(*(yard.exec("/bin/sh", "-c", "echo $$") for _ in range(20)))}
+        return {
+            done.stdout.head
+            for done in await asyncio.gather(*(yard.exec("/bin/sh", "-c", "echo $$") for _ in range(20)))
+        }
 
     assert len(asyncio.run(several())) == 20
 
@@ -193,4 +196,9 @@ def test_closing_ends_the_watcher_and_a_later_call_brings_a_new_one(yard) -> Non
 
 def test_limits_are_plain_data() -> None:
     command = Command(("x",), "/", "m")
-    assert (command.limits, command.stdin, dict(command.env), command.artifacts) == (Limits(30, 1048576, None), b"", {}, None)
+    assert (command.limits, command.stdin, dict(command.env), command.artifacts) == (
+        Limits(30, 1048576, None),
+        b"",
+        {},
+        None,
+    )

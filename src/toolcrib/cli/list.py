@@ -92,6 +92,7 @@ def _draw(kept: dict) -> None:  # type: ignore[type-arg]
             for name, approval, text in rows
         ]
         sys.stdout.write("\n".join(lines) + "\n")
+        sys.stdout.flush()
     elif kept["tools_dir"]:
         where = visible(kept["tools_dir"])
         sys.stderr.write(f"No tools yet. Put a program into {where}, or type: toolcrib new executable NAME\n")

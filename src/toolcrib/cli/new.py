@@ -60,7 +60,7 @@ def main(argv: list[str]) -> int:
         print(dump_ascii({"name": name, "language": options.lang, "files": files}).decode())
         return 0
     for file in files:
-        print(f"wrote {visible(file)}")
+        print(f"wrote {visible(file)}", flush=True)
     _next_steps(options.name, home, workspace, project=options.project)
     return 0
 
@@ -87,8 +87,9 @@ def _write(scaffold: Scaffold, name: str, directory: str, *, project: bool) -> l
     for taken in os.listdir(directory) if os.path.isdir(directory) else ():
         if taken.split(".")[0].replace("-", "_") == folded:
             raise Unwritten(f"{os.path.join(directory, taken)} is there already; choose another name, or remove it")
+    mode = 0o755 if project else 0o700
     try:
-        source = write(scaffold.draft(name), directory, mode=0o755 if project else 0o700)
+        source = write(scaffold.draft(name), directory, mode=mode)
     except OSError as exc:
         raise Unwritten(f"{directory}: {exc.strerror}; nothing was written") from None
     if not scaffold.build:
@@ -101,7 +102,9 @@ def _write(scaffold: Scaffold, name: str, directory: str, *, project: bool) -> l
     said = asyncio.run(_build((compiler, *command[1:]), directory))
     if said is not None:
         raise Unwritten(f"wrote {source}, but it was not built; put that right and type: {typed}\n{said}")
-    return [source, os.path.join(directory, name)]
+    program = os.path.join(directory, name)
+    os.chmod(program, mode)
+    return [source, program]
 
 
 async def _build(command: tuple[str, ...], directory: str) -> str | None:

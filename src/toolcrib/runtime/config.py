@@ -1,6 +1,7 @@
 """`config.yaml`: the user's word, then the project's, which may only tighten."""
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
@@ -101,7 +102,7 @@ class _Reader:
             local_dir=self._get(custom, ("custom_tools", "local_dir"), _text, config.local_dir),
             limits=limits,
             variables=self._get(custom, ("custom_tools", "env_whitelist"), _variables, config.variables),
-            prefix=self._get(custom, ("custom_tools", "prefix"), _text, config.prefix),
+            prefix=self._get(custom, ("custom_tools", "prefix"), _prefix, config.prefix),
             sandbox=self._get(self._root, ("sandbox",), _one_of(SANDBOXES), config.sandbox),
             tools=tools,
             unprotected=unprotected,
@@ -190,7 +191,7 @@ def _tightened(user: Config, project: Config, document: "Document") -> Config:
         *(("custom_tools", key) for key in ("global_dir", "prefix", "local_dir")),
     ):
         section = value if len(at) == 1 else value.get(at[0]) or {}
-        if section.get(at[-1]):
+        if section.get(at[-1]) not in (None, [], {}):
             ignored(*at)
     sandbox = max(user.sandbox, project.sandbox, key=SANDBOXES.index)
     if project.sandbox != sandbox and value.get("sandbox"):
@@ -225,6 +226,12 @@ def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise ValueError(f"{value!r} is not text")
     return value
+
+
+def _prefix(value: Any) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9_-]{0,32}", _text(value)):
+        raise ValueError(f"{value!r} cannot begin a tool's name; use up to 32 of A-Z a-z 0-9 _ -")
+    return str(value)
 
 
 def _boolean(value: Any) -> bool:

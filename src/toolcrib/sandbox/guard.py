@@ -96,6 +96,8 @@ def _walk(root: int, path: str, flags: int) -> int:
     steps = [step for step in path.split("/") if step not in ("", ".")] or ["."]
     if ".." in steps:
         raise OSError(errno.EXDEV, "leads upwards")
+    if path.endswith("/"):
+        flags |= os.O_DIRECTORY
     here = os.dup(root)
     try:
         for step in steps[:-1]:

@@ -91,6 +91,11 @@ class ExecutableSource:
             path = f"{self.directory}/{name}"
             if len(answer) == 2:
                 problems.append(Problem(path, *answer))
+            elif len(self._settings.prefix) + len(answer[0]) > 64:
+                message = (
+                    f"{self._settings.prefix}{answer[0]} is longer than 64 characters; give the tool a shorter name"
+                )
+                problems.append(Problem(path, "TOOL_NAME_INVALID", message))
             else:
                 tools.append(self._tool(path, answer))
         return Loaded(tuple(tools), tuple(problems))

@@ -91,7 +91,7 @@ DESCRIPTION = {
 
 
 def answer(text):
-    return f"@NAME@ got {len(text)} characters: {text}"
+    return f"@NAME@ got: {text}"
 
 
 def main(verb):
@@ -131,7 +131,7 @@ argument() {
         python3 -c 'import json, sys; print(end=json.loads(sys.argv[1]).get(sys.argv[2], ""))' "$input" "$1"
     else
         fail "neither jq nor python3 is installed" "install one of them"
-    fi
+    fi || fail "the arguments could not be read" "send one JSON object"
 }
 
 case ${1-} in
@@ -154,8 +154,8 @@ JSON
         ;;
     run)
         input=$(cat) # the arguments, one JSON object on stdin
-        text=$(argument text) || fail "the arguments could not be read" "send one JSON object"
-        printf '%s\n' "@NAME@ got ${#text} characters: $text"
+        text=$(argument text) || exit 1
+        printf '%s\n' "@NAME@ got: $text"
         ;;
     *)
         echo "usage: @NAME@ description|run" >&2
@@ -186,7 +186,7 @@ const DESCRIPTION = {
 };
 
 function answer({ text }) {
-  return `@NAME@ got ${[...text].length} characters: ${text}`;
+  return `@NAME@ got: ${text}`;
 }
 
 const verb = process.argv.length === 3 ? process.argv[2] : "";
@@ -215,7 +215,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"unicode/utf8"
 )
 
 const description = `{
@@ -237,7 +236,7 @@ type arguments struct {
 }
 
 func answer(args arguments) string {
-	return fmt.Sprintf("@NAME@ got %d characters: %s", utf8.RuneCountInString(args.Text), args.Text)
+	return "@NAME@ got: " + args.Text
 }
 
 func main() {

@@ -1,0 +1,174 @@
+"""config.yaml: defaults, errors with file and line, and a project that may only tighten."""
+
+from pathlib import Path
+
+import pytest
+
+from toolcrib.core.errors import ConfigError
+from toolcrib.core.limits import Limits
+from toolcrib.runtime.config import Config, read
+
+ROOT = Path(__file__).parents[2]
+
+
+def from_user(tmp_path: Path, text: str) -> Config:
+    path = tmp_path / "config.yaml"
+    path.write_text(text)
+    return read(str(path), None)
+
+
+def from_both(tmp_path: Path, user: str, project: str) -> Config:
+    theirs = tmp_path / "project.yaml"
+    theirs.write_text(project)
+    path = tmp_path / "config.yaml"
+    path.write_text(user)
+    return read(str(path), str(theirs))
+
+
+def test_nothing_configured_is_all_defaults(tmp_path: Path) -> None:
+    """K34-K39, K43: enabled, 30 s, 1 MiB, PATH HOME USER."""
+    config = read(str(tmp_path / "none.yaml"), None)
+    assert config == Config()
+    assert (config.enabled, config.limits, config.variables) == (
+        True,
+        Limits(30.0, 1048576, None),
+        ("PATH", "HOME", "USER"),
+    )
+    assert (config.prefix, config.local_dir) == ("custom_tool_", "./.toolcrib/tools")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "custom_tools:\n", "custom_tools: {}\n", "approval:\n  tools:\n", "# only a comment\n"]
+)
+def test_what_is_empty_or_partly_there_falls_back(tmp_path: Path, text: str) -> None:
+    """K43"""
+    assert from_user(tmp_path, text) == Config(approval_tools={}, tools={}, unprotected={})
+
+
+def test_every_key_of_custom_tools(tmp_path: Path) -> None:
+    """K37-K42, K49"""
+    config = from_user(
+        tmp_path,
+        "custom_tools: {enabled: false, global_dir: ~/t, local_dir: ./x, timeout: 1500ms, max_output_size: 2048,"
+        " max_memory: 1MiB, env_whitelist: [PATH, LANG], prefix: my_}",
+    )
+    assert (config.enabled, config.global_dir, config.local_dir) == (False, "~/t", "./x")
+    assert config.limits == Limits(1.5, 2048, 1048576)
+    assert (config.variables, config.prefix) == (("PATH", "LANG"), "my_")
+
+
+def test_the_sample_is_the_defaults(tmp_path: Path) -> None:
+    """K44: a sample documents every key, with comments, and says what is true."""
+    text = (ROOT / "examples" / "config.yaml").read_text()
+    sample = from_user(tmp_path, text)
+    assert sample == Config(approval_tools={}, tools={}, unprotected={}, global_dir="~/.toolcrib/tools")
+    for key in ("enabled", "global_dir", "local_dir", "timeout", "max_output_size", "env_whitelist"):
+        assert f"  {key}:" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("custom_tool: {}", ":1: unknown key 'custom_tool'; did you mean custom_tools?"),
+        ("custom_tools:\n  timeoutt: 5s", ":2: unknown key 'timeoutt'; did you mean timeout?"),
+        ("custom_tools:\n  timeout: 0", ":2: custom_tools.timeout: 0 is not a duration above zero"),
+        ("custom_tools:\n  enabled: yes", ":2: custom_tools.enabled: 'yes' is neither true nor false"),
+        ("custom_tools:\n  enabled: on", "'on' is neither"),
+        ("approval:\n  default: allow", ":2: approval.default: 'allow' is not one of preApproved, ask, blocked"),
+        ("approval:\n  tools:\n    x: true", ":3: approval.tools.x: True is not one of"),
+        ("approval: blocked", ":1: approval must be a mapping"),
+        ("sandbox: chroot", ":1: sandbox: 'chroot' is not one of off, process, auto, landlock, bubblewrap"),
+        ("compat: [vim]", "'vim' is not one of kodelet, forge, amp"),
+        ("custom_tools: {env_whitelist: ['A=B']}", "'A=B' is not the name of an environment variable"),
+        ("tools: {x: {timeout: soon}}", "tools.x.timeout: 'soon' is not a duration"),
+        ("tools: {x: {color: red}}", "unknown key 'color'"),
+        ("a: 1\na: 2", ":2: the key 'a' stands here for the second time"),
+        ("a: &x 1\nb: *x", ":1: anchors and aliases are not used here"),
+        ("a: !!python/object:os.system x", "tags such as"),
+        ("approval: {default: ask", "expected"),
+        ("- a list", "the file must be a mapping"),
+        ("a: 1\n---\nb: 2", "one document only"),
+        ("x: " + "[" * 50 + "]" * 50, "nested deeper than 32 levels"),
+        ("\tx: 1", ":1:"),
+    ],
+)
+def test_a_wrong_file_says_where_and_what(tmp_path: Path, text: str, message: str) -> None:
+    """K56; I9: unknown keys and values are refused, with path and line."""
+    with pytest.raises(ConfigError) as caught:
+        from_user(tmp_path, text)
+    assert str(tmp_path / "config.yaml") in str(caught.value) and message in str(caught.value)
+    assert caught.value.code == "CONFIG_INVALID"
+
+
+def test_bytes_that_are_no_text(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_bytes(b"a: 1\nb: \xff\n")
+    with pytest.raises(ConfigError, match=":2: not UTF-8"):
+        read(str(tmp_path / "config.yaml"), None)
+
+
+def test_every_key_of_the_design_is_known(tmp_path: Path) -> None:
+    config = from_user(
+        tmp_path,
+        "toolsets: {filesystem: {}}\nmcp_servers: {x: {command: y}}\nnetwork: {allow: ['127.0.0.1:80']}\ncompat: [kodelet, forge, amp]\n"
+        "tools: {x: {timeout: 5s, sandbox: off, network: on, env: [LANG], secrets: [KEY], warm: true}}",
+    )
+    assert config.tools["x"].seconds == 5 and config.tools["x"].variables == ("LANG",)
+    assert config.unprotected == {}
+
+
+@pytest.mark.parametrize("demand", ["sandbox: landlock", "sandbox: bubblewrap", "network: off"])
+def test_a_protection_that_is_not_built_is_not_ignored(tmp_path: Path, demand: str) -> None:
+    assert from_user(tmp_path, f"tools: {{x: {{{demand}}}}}").unprotected == {"x": demand}
+
+
+def test_a_project_tightens(tmp_path: Path) -> None:
+    config = from_both(
+        tmp_path,
+        "approval: {tools: {a: preApproved, b: ask}}\ncustom_tools: {timeout: 60s}",
+        "approval: {default: ask, tools: {a: blocked, b: preApproved, c: blocked}}\n"
+        "custom_tools: {timeout: 10s, max_output_size: 1000, env_whitelist: [PATH]}\nsandbox: bubblewrap",
+    )
+    decisions = {name: verdict.decision.wire for name, verdict in config.approval_tools.items()}
+    assert decisions == {"a": "blocked", "b": "ask", "c": "blocked"}
+    assert config.approval_default is not None and config.approval_default.decision.wire == "ask"
+    assert (config.limits.seconds, config.limits.output_bytes, config.variables) == (10, 1000, ("PATH",))
+    assert config.sandbox == "bubblewrap" and config.problems == ()
+
+
+@pytest.mark.parametrize(
+    "project",
+    [
+        "approval: {default: preApproved}",
+        "approval: {tools: {custom_tool_evil: preApproved}}",
+        "custom_tools: {global_dir: ./evil}",
+        "custom_tools: {local_dir: ./other}",
+        "custom_tools: {prefix: ''}",
+        "sandbox: off",
+        "network: {allow: [evil.example]}",
+        "mcp_servers: {x: {command: evil}}",
+        "compat: [kodelet]",
+        "tools: {custom_tool_x: {env: [AWS_SECRET_ACCESS_KEY]}}",
+    ],
+)
+def test_a_project_cannot_loosen(tmp_path: Path, project: str) -> None:
+    """What would loosen changes nothing, and is reported."""
+    config = from_both(tmp_path, "", project)
+    (problem,) = config.problems
+    assert problem.code == "CONFIG_INVALID" and "would loosen" in problem.message
+    assert (config.approval_default, dict(config.approval_tools), config.sandbox, config.compat) == (
+        None,
+        {},
+        "auto",
+        (),
+    )
+    assert (config.global_dir, config.local_dir, config.prefix) == ("", "./.toolcrib/tools", "custom_tool_")
+    assert all(settings.variables == () for settings in config.tools.values())
+
+
+@pytest.mark.parametrize(
+    "project",
+    ["custom_tools: {timeout: 10m}", "custom_tools: {max_output_size: 1g, env_whitelist: [PATH, HOME, USER, SECRET]}"],
+)
+def test_a_project_cannot_raise_a_limit(tmp_path: Path, project: str) -> None:
+    config = from_both(tmp_path, "", project)
+    assert (config.limits, config.variables) == (Limits(), ("PATH", "HOME", "USER"))
