@@ -10,7 +10,7 @@ from ..core.call import ErrorInfo, Result
 from ..core.errors import REFUSALS, ConfigError, InvalidJson, Refused
 from ..core.jsontext import JSON, dump_ascii, parse
 from ..core.limits import INPUT_BYTES, duration
-from ..core.policy import Approver, Question
+from ..core.policy import Answer, Approver, Question
 from ..policy.approvers import Remembering, SaysYes
 from ..runtime.build import build
 from ..runtime.runtime import Crib
@@ -141,7 +141,9 @@ class Asked:
         elif at_terminal():
             self._approver = Remembering(TerminalApprover(self._home), State(self._home), scope=SCOPE)
 
-    async def approve(self, question: Question) -> Any:
+    async def approve(self, question: Question) -> Answer:
+        if question.call.dry_run and question.tool.hooks.dry_run is None and question.message is None:
+            return Answer(allowed=True, by="dry run")  # nothing runs, so there is nothing to ask or to remember
         if self._approver is None:
             name, config = question.tool.name, self._home.file("config.yaml")
             raise Refused(

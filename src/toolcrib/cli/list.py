@@ -55,8 +55,10 @@ def snapshot_path() -> str:
 
 
 def surroundings() -> tuple[str, ...]:
-    """What an answer depends on beyond files."""
-    return (os.getcwd(), sys.version, *(os.environ.get(name, "") for name in ("HOME", "AMP_TOOLBOX", "PATH", "USER")))
+    """What an answer depends on beyond the files in it: where we are, in which very directory, and who we are."""
+    here = os.stat(".")
+    variables = (os.environ.get(name, "") for name in ("HOME", "AMP_TOOLBOX", "PATH", "USER"))
+    return (os.getcwd(), f"{here.st_dev} {here.st_ino}", sys.version, *variables)
 
 
 def stamp(path: str) -> tuple[int, ...] | None:

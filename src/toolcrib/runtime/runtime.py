@@ -87,7 +87,7 @@ class Crib:
 
     def problems(self) -> tuple[Problem, ...]:
         """What is not on offer, and why."""
-        return (*self.config.problems, *self.registry.problems())
+        return (*self.config.problems, *self._unread, *self.registry.problems())
 
     def find(self, name: str) -> Tool | None:
         """A tool by its exposed name, or by its bare name where that is unambiguous."""
@@ -112,7 +112,8 @@ class Crib:
 
     async def refresh(self) -> bool:
         """Read again what changed on disk. Says whether anything did."""
-        loaded = [(await source.load(), source.rank) for source in self._sources]
+        found = await asyncio.gather(*(source.load() for source in self._sources))
+        loaded = [(each, source.rank) for each, source in zip(found, self._sources, strict=True)]
         if len(loaded) == len(self._loaded) and all(
             new is old for (new, _), (old, _) in zip(loaded, self._loaded, strict=True)
         ):
@@ -222,13 +223,17 @@ class Crib:
     def _find_sources(self) -> list[Source]:
         config = self.config
         self._directories: tuple[str, ...] = ()
+        self._unread: list[Problem] = []
         if not config.enabled:
             return []
         global_dir = os.path.expanduser(config.global_dir) if config.global_dir else self.home.file("tools")
         project_dirs = [os.path.normpath(os.path.join(self.workspace, config.local_dir))]
         user_dirs = [os.path.abspath(global_dir)]
         for foreign in foreign_directories(self.workspace, self._host.environ):
-            if foreign.system in config.compat and foreign.system != "forge":
+            if foreign.system == "forge" and "forge" in config.compat:
+                message = "these are folders with a tool.yaml, which this version does not read yet"
+                self._unread.append(Problem(foreign.path, "CONFIG_INVALID", message))
+            elif foreign.system in config.compat:
                 (project_dirs if foreign.in_project else user_dirs).append(foreign.path)
         settings = Settings(config.prefix, config.limits, config.variables, config.tools)
         prober, cache = self.prober(), ProbeCache(self._cached, self._cache)

@@ -26,8 +26,13 @@ class ArtifactFiles:
 
     def __init__(self, home: Home) -> None:
         self._home = home
+        self._pruned = False
 
     def create(self, name: str) -> tuple[str, str, int]:
+        if not self._pruned:  # once in a runtime's life is often enough
+            self._pruned = True
+            for artifact in self.due():
+                os.unlink(artifact.path)
         path = os.path.join(self._home.directory("artifacts"), name)
         return name, path, os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE)
 
