@@ -1,5 +1,6 @@
 """What the README says is so."""
 
+import json
 import re
 import subprocess
 import sys
@@ -40,10 +41,13 @@ def test_the_program_of_the_readme_is_what_new_writes(home: Path, run_cli: Any) 
     """Steps 4 and 5, without a terminal."""
     assert run_cli("new", "executable", "greet", "--lang", "bash").returncode == 0
     program = home / "tools" / "greet"
-    assert subprocess.run([program, "description"], capture_output=True, check=True).stdout.startswith(b"{")
+    described = json.loads(subprocess.run([program, "description"], capture_output=True, check=True).stdout)
+    assert (described["name"], list(described["input_schema"]["properties"])) == ("greet", ["text"])
+    done = subprocess.run([program, "run"], input=b'{"text": "Bob"}', capture_output=True, check=True)
+    assert done.stdout == b"greet got: Bob\n" and "greet got: Bob" in README
     assert "custom_tool_greet" in run_cli("list").stdout
-    assert run_cli("call", "greet", "--name", "Bob").returncode == 3
-    assert run_cli("call", "greet", "--name", "Bob", "--yes").returncode == 0
+    assert run_cli("call", "greet", "--text", "Bob").returncode == 3
+    assert run_cli("call", "greet", "--text", "Bob", "--yes").returncode == 0
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())

@@ -34,7 +34,9 @@ class Shop:
         self.environ = {"PATH": os.environ["PATH"], "HOME": "/the/home", "USER": "someone", "SECRET": "sesame"}
         self.sandbox = Unconfined(identity := new_id())
         self.artifacts = ArtifactFiles(Home(root / "home"))
-        self.host = Host(str(root), self.sandbox, self.environ, self.artifacts, id=identity)
+        self.host = Host(
+            str(root), self.sandbox, lambda report: None, environ=self.environ, artifacts=self.artifacts, id=identity
+        )
         self.recorder, self.stats = Recorder(), Stats()
         self.executor = Executor(
             Registry(), FixedPolicy(Decision.PRE_APPROVED), self.host, observers=(self.recorder, self.stats)
@@ -84,6 +86,18 @@ class Shop:
         result = asyncio.run(self.call(args, **(call or {})))
         self.executor.registry.unregister("tool")
         return result
+
+
+@pytest.fixture
+def there():
+    """Waits for a file to be there."""
+
+    async def wait(path: Path) -> None:
+        async with asyncio.timeout(10):
+            while not path.exists():
+                await asyncio.sleep(0.002)
+
+    return wait
 
 
 @pytest.fixture

@@ -47,14 +47,13 @@ def test_the_caller_s_limit_replaces_the_tool_s(shop) -> None:
     assert shop.run("sleep 0.3; echo done", limits=Limits(seconds=0.1), call={"timeout": 5.0}).data == "done\n"
 
 
-def test_giving_up_reaches_the_process_within_a_second(shop, tmp_path) -> None:
+def test_giving_up_reaches_the_process_within_a_second(shop, there, tmp_path) -> None:
     """C17"""
     shop.offer("echo $$ > pid; mkfifo wait; cat wait")
 
     async def given_up() -> float:
         task = asyncio.create_task(shop.call())
-        while not (tmp_path / "wait").exists():
-            await asyncio.sleep(0.002)
+        await there(tmp_path / "wait")
         began = time.monotonic()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -114,13 +113,12 @@ def test_the_delay_grows(shop) -> None:
     assert 0.24 <= time.monotonic() - began < 3
 
 
-def test_giving_up_between_two_attempts(shop) -> None:
+def test_giving_up_between_two_attempts(shop, there) -> None:
     shop.offer(COUNTING + "exit 1", capabilities=Capabilities(idempotent=True))
 
     async def given_up() -> None:
         task = asyncio.create_task(shop.call(retry=Retry(5, delay_ms=60_000)))
-        while not (shop.root / "count").exists():
-            await asyncio.sleep(0.002)
+        await there(shop.root / "count")
         await asyncio.wait((task,), timeout=0.1)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):

@@ -34,6 +34,12 @@ esac
 
 
 @pytest.fixture
+def repeat_script() -> str:
+    """The text of the tool `repeat`."""
+    return REPEAT
+
+
+@pytest.fixture
 def repeat(make_tool: Callable[..., Path]) -> Path:
     """A tool that leaves the file `ran` in the workspace and prints its arguments as they came."""
     return make_tool("repeat", REPEAT)

@@ -73,7 +73,7 @@ def test_a_start_whose_caller_lives_is_running(home, workspace, make_tool, run_c
         async with toolcrib.open(home=home, workspace=workspace, approver=toolcrib.SaysYes()) as crib:
             call = asyncio.create_task(crib.call("custom_tool_wait", {}))
             async with asyncio.timeout(30):
-                while not (workspace / "began").exists():  # noqa: ASYNC110  # another process's file
+                while not (workspace / "began").exists():  # another process's file
                     await asyncio.sleep(0.01)
             rows = await asyncio.to_thread(shown, run_cli)
             text = (await asyncio.to_thread(run_cli, "audit", "show")).stdout

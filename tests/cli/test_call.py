@@ -156,6 +156,18 @@ def test_json_is_one_document_also_when_the_command_line_is_wrong(run_cli, repea
     assert (result["success"], result["error"]["code"]) == (False, "VALIDATION_ERROR")
 
 
+def test_a_dry_run_checks_everything_and_runs_nothing(run_cli, repeat: Path, home: Path, workspace: Path) -> None:
+    """Nothing runs, so nobody is asked and nothing is remembered; what is wrong or blocked is still said."""
+    done = run_cli("call", "repeat", "--name", "x", "--dry-run")
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["would_run"] == str(repeat)
+    assert run_cli("call", "repeat", "--age", "x", "--dry-run").returncode == 2
+    assert run_cli("call", "repeat", "--name", "x").returncode == 3
+    (home / "config.yaml").write_text("approval: {default: blocked}\n")
+    assert run_cli("call", "repeat", "--dry-run").returncode == 3
+    assert not (workspace / "ran").exists()
+
+
 def test_help_of_a_tool_shows_its_flags(run_cli, repeat: Path, workspace: Path) -> None:
     done = run_cli("call", "repeat", "--help")
     assert done.returncode == 0

@@ -4,8 +4,6 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 Tool = Callable[..., Path]
 USAGE = "*) exit 1 ;;"
 
@@ -47,38 +45,45 @@ def test_every_fault_of_a_description_is_reported_at_once(run_cli, make_tool: To
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "code", "said"),
-    [
-        ("#!/bin/sh\nexit 3\n", "EXECUTION_ERROR", "failed with exit status 3"),
-        ("#!/bin/sh\necho 'oh no' >&2; exit 3\n", "EXECUTION_ERROR", "oh no"),
-        ("#!/bin/sh\nread line < /dev/zero\n", "TIMEOUT", "longer than 5 s"),
-        ("#!/bin/sh\n:\n", "VALIDATION_ERROR", "printed nothing"),
-        ("#!/bin/sh\necho '{\"name\": '\n", "VALIDATION_ERROR", "not valid JSON"),
-        ("#!/bin/sh\necho '[]'\n", "VALIDATION_ERROR", "one JSON object"),
-        (answering({"name": "tool", "description": "x"}), "VALIDATION_ERROR", "`input_schema` is missing"),
-        (answering(about(input_schema={"type": "array"})), "SCHEMA_REJECTED", "/type"),
-        (answering(about(input_schema={"$ref": "http://127.0.0.1:1/x"})), "SCHEMA_REJECTED", "references outside"),
-        (answering(about(), "*) exit 0 ;;"), "EXECUTION_ERROR", "answered with success"),
-        (answering(about(name="n" * 60)), "TOOL_NAME_INVALID", "with its prefix"),
-        ("#!/bin/sh\r\necho\r\n", "EXECUTION_ERROR", "CR LF"),
-        ("#!/nowhere/python3\n", "EXECUTION_ERROR", "/nowhere/python3 is not there"),
-        ("#!/usr/bin/env no-such-interpreter -x\n", "EXECUTION_ERROR", "no-such-interpreter is not in the PATH"),
-        ("#!python3\n", "EXECUTION_ERROR", "not a full path"),
-        ("#!\n", "EXECUTION_ERROR", "names no interpreter"),
-        ("echo hello\n", "EXECUTION_ERROR", "no #! line"),
-        ("", "EXECUTION_ERROR", "no #! line"),
-        ("\ufeff#!/bin/sh\n", "EXECUTION_ERROR", "byte order mark"),
-    ],
-)
-def test_each_fault_has_its_code_and_its_words(run_cli, make_tool: Tool, text: str, code: str, said: str) -> None:
-    """K10, K19, K65."""
-    path = make_tool("tool", text)
-    done = run_cli("check", str(path), "--json")
+BROKEN = [
+    ("#!/bin/sh\nexit 3\n", "EXECUTION_ERROR", "failed with exit status 3"),
+    ("#!/bin/sh\necho 'oh no' >&2; exit 3\n", "EXECUTION_ERROR", "oh no"),
+    ("#!/bin/sh\nexec sleep 60\n", "TIMEOUT", "longer than 5 s"),
+    ("#!/bin/sh\n:\n", "VALIDATION_ERROR", "printed nothing"),
+    ("#!/bin/sh\necho '{\"name\": '\n", "VALIDATION_ERROR", "not valid JSON"),
+    ("#!/bin/sh\necho '[]'\n", "VALIDATION_ERROR", "one JSON object"),
+    (answering({"name": "tool", "description": "x"}), "VALIDATION_ERROR", "`input_schema` is missing"),
+    (answering(about(input_schema={"type": "array"})), "SCHEMA_REJECTED", "/type"),
+    (answering(about(input_schema={"$ref": "http://127.0.0.1:1/x"})), "SCHEMA_REJECTED", "references outside"),
+    (answering(about(name="n" * 60)), "TOOL_NAME_INVALID", "with its prefix"),
+    ("#!/bin/sh\r\necho\r\n", "EXECUTION_ERROR", "CR LF"),
+    ("#!/nowhere/python3\n", "EXECUTION_ERROR", "/nowhere/python3 is not there"),
+    ("#!/usr/bin/env no-such-interpreter -x\n", "EXECUTION_ERROR", "no-such-interpreter is not in the PATH"),
+    ("#!python3\n", "EXECUTION_ERROR", "not a full path"),
+    ("#!\n", "EXECUTION_ERROR", "names no interpreter"),
+    ("echo hello\n", "EXECUTION_ERROR", "no #! line"),
+    ("", "EXECUTION_ERROR", "no #! line"),
+    ("\ufeff#!/bin/sh\n", "EXECUTION_ERROR", "byte order mark"),
+]
+
+
+def test_each_fault_has_its_code_and_its_words(run_cli, make_tool: Tool, workspace: Path) -> None:
+    """K10, K19, K65: one look finds them all; none hides another."""
+    paths = [make_tool(f"tool{at}", text, directory=workspace) for at, (text, _, _) in enumerate(BROKEN)]
+    done = run_cli("check", *map(str, paths), "--json")
     assert done.returncode == 1
-    found = json.loads(done.stdout)["checked"][0]["findings"]
-    assert [each["code"] for each in found if each["severity"] == "fault"] == [code]
-    assert any(said in each["message"] for each in found)
+    for checked, path, (_, code, said) in zip(json.loads(done.stdout)["checked"], paths, BROKEN, strict=True):
+        faults = [each for each in checked["findings"] if each["severity"] == "fault"]
+        assert (checked["origin"], [each["code"] for each in faults]) == (str(path), [code])
+        assert said in faults[0]["message"]
+
+
+def test_other_words_are_only_tried_when_asked_for(run_cli, make_tool: Tool) -> None:
+    """K19: a program that takes every word for `run` is not run by being checked."""
+    path = make_tool("tool", answering(about(), "*) : > ran ;;"))
+    assert run_cli("check", "tool").returncode == 0
+    assert not (path.parent / "ran").exists()
+    assert "answered with success" in run_cli("check", "tool", "--verbs").stdout
 
 
 def test_a_file_that_is_not_executable(run_cli, make_tool: Tool) -> None:

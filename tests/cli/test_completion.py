@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from toolcrib.cli import VERBS
+from toolcrib.cli.completion import script
 
 Complete = Callable[[str], set[str]]
 
@@ -20,7 +21,7 @@ END
 """
 
 BASH = """
-source <("$1" -m toolcrib completion bash)
+source "$3"
 toolcrib() { "$python" -m toolcrib "$@"; }
 python=$1
 IFS=' ' read -r -a COMP_WORDS <<<"$2"
@@ -36,7 +37,7 @@ _files() { :; }
 compadd() { shift; for each in "$@"; do [[ $each == ${PREFIX}* ]] && print -r -- "$each"; done; return 0 }
 python=$1
 toolcrib() { "$python" -m toolcrib "$@"; }
-source <(toolcrib completion zsh)
+source "$3"
 words=(${(s: :)2})
 [[ $2 == *' ' ]] && words+=('')
 CURRENT=$#words
@@ -47,17 +48,20 @@ _toolcrib
 FISH = """
 function toolcrib; $python -m toolcrib $argv; end
 set -g python $argv[1]
-toolcrib completion fish | source
+source $argv[3]
 complete -C $argv[2] | string split -f1 \\t
 """
 
 
 @pytest.fixture(params=["bash", "zsh", "fish"])
-def complete(request: pytest.FixtureRequest, workspace: Path, environment: dict[str, str]) -> Complete:
+def complete(request: pytest.FixtureRequest, workspace: Path, tmp_path: Path, environment: dict[str, str]) -> Complete:
     """What a shell offers for a line."""
     shell = request.param
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")
+
+    loaded = tmp_path / "completion"
+    loaded.write_text(script(shell))
 
     def run(line: str) -> set[str]:
         arguments = {
@@ -66,7 +70,7 @@ def complete(request: pytest.FixtureRequest, workspace: Path, environment: dict[
             "fish": ["fish", "--no-config", "-c", FISH],
         }[shell]
         done = subprocess.run(
-            [*arguments, sys.executable, line], cwd=workspace, env=environment, capture_output=True, text=True,
+            [*arguments, sys.executable, line, loaded], cwd=workspace, env=environment, capture_output=True, text=True,
             stdin=subprocess.DEVNULL, timeout=60,
         )  # fmt: skip
         assert done.stderr == ""
@@ -92,11 +96,11 @@ def test_tools_and_their_flags(complete: Complete, make_tool, repeat: Path, work
     assert not (workspace / "canary").exists() and not (workspace / "ran").exists()
 
 
-def test_bash_really_uses_it(run_cli, environment: dict[str, str], workspace: Path) -> None:
+def test_bash_really_uses_it(run_cli) -> None:
     """`complete -p` knows both commands."""
-    script = run_cli("completion", "bash").stdout
+    printed = run_cli("completion", "bash").stdout
     done = subprocess.run(
-        ["bash", "--norc", "-c", script + "\ncomplete -p toolcrib crib"], capture_output=True, text=True
+        ["bash", "--norc", "-c", printed + "\ncomplete -p toolcrib crib"], capture_output=True, text=True
     )
     assert done.stdout.count("-F _toolcrib") == 2
     assert run_cli("completion", "tcsh").returncode == 2

@@ -99,6 +99,7 @@ WRONG = [
     (["--", "x"], "no argument --"),
     (["--yes=1"], "--yes takes no value"),
     (["--input"], "--input needs a value"),
+    (["--input", "{}", "--input={}"], "--input is given twice"),
 ]
 
 

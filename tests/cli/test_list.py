@@ -1,6 +1,7 @@
 """`toolcrib list`: true, quick, and harmless to the terminal."""
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -138,6 +139,17 @@ def test_what_is_skipped_is_told_with_its_reason_and_recorded(run_cli, make_tool
     assert sorted(problem["code"] for problem in problems) == ["EXECUTION_ERROR", "VALIDATION_ERROR"]
     recorded = "".join(file.read_text() for file in (home / "audit").glob("*.jsonl"))
     assert str(bad) in recorded and "must print one JSON object" in recorded
+
+
+def test_a_name_that_is_not_utf8_takes_nothing_else_with_it(run_cli, make_tool: Tool, home: Path) -> None:
+    make_tool("fine", script("fine"))
+    with open(bytes(home / "tools") + b"/bad\xff", "w", opener=lambda path, flags: os.open(path, flags, 0o755)) as file:
+        file.write("#!/bin/sh\nexit 3\n")
+    done = run_cli("list")
+    assert (done.returncode, done.stdout.split()[:1]) == (0, ["custom_tool_fine"])
+    assert run_cli("call", "fine", "--yes").returncode == 0
+    checked = json.loads(run_cli("check", "--json").stdout)["checked"]
+    assert [each["findings"][0]["code"] for each in checked if each["findings"]] == ["TOOL_NAME_INVALID"]
 
 
 def test_hostile_words_reach_no_terminal(run_cli, make_tool: Tool) -> None:

@@ -114,6 +114,16 @@ esac
     assert at.screen == "red \\x1b[31m\ttab\r\nline\r\n"
 
 
+def test_arguments_typed_at_the_terminal_are_no_answer(terminal, repeat: Path, workspace: Path) -> None:
+    """`--input -` reads to the end of input, and then the question is asked."""
+    at = terminal("call", "repeat", "--input", "-")
+    at.send('{"name": "y"}\n\x04')
+    at.read_until(QUESTION)
+    at.send("y\n")
+    assert at.finish() == 0
+    assert at.screen.endswith('{"name":"y"}\r\n')
+
+
 def test_a_blocked_tool_is_not_even_asked_about(terminal, repeat: Path, home: Path, workspace: Path) -> None:
     """G16."""
     (home / "config.yaml").write_text("approval: {tools: {custom_tool_repeat: blocked}}\n")

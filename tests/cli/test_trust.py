@@ -76,11 +76,17 @@ def test_hostile_files_are_only_looked_at(run_cli, project: Path, tmp_path: Path
     assert kinds["\x1b[31mred"] == ("file", True)
 
 
-def test_trust_is_for_one_directory_and_not_for_one_that_took_its_place(run_cli, project: Path, tmp_path: Path) -> None:
+def test_trust_is_for_one_directory_and_not_for_one_that_took_its_place(
+    run_cli, project: Path, tmp_path: Path, repeat_script: str
+) -> None:
+    tool = project / ".toolcrib" / "tools" / "evil"
+    tool.write_text(repeat_script.replace(": > ran", f": > {tmp_path}/canary"))
     run_cli("trust", "--yes")
+    assert run_cli("list", "--names").stdout == run_cli("list", "--names").stdout == "custom_tool_repeat\n"
     project.rename(tmp_path / "moved")
     project.mkdir()
     (tmp_path / "moved" / ".toolcrib").rename(project / ".toolcrib")
+    assert "WORKSPACE_UNTRUSTED" in run_cli("list").stderr
     assert run_cli("call", "evil", "--yes").returncode == 3
     assert not (tmp_path / "canary").exists()
 

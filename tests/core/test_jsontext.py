@@ -77,11 +77,17 @@ def test_a_lone_surrogate_in_a_string_is_refused_at_the_entrance() -> None:
         parse('"\udcff"')
 
 
-@pytest.mark.parametrize("value", [{1, 2}, object(), b"x", {1: 2, "a": {3}}, "\ud800", 1j, range(3)])
+@pytest.mark.parametrize("value", [{1, 2}, object(), b"x", {1: 2, "a": {3}}, 1j, range(3)])
 def test_what_json_cannot_say_is_refused(value) -> None:
     for write in (dump, dump_ascii, canonical):
         with pytest.raises(InvalidJson):
             write({"value": value})
+
+
+def test_half_a_character_is_refused_in_what_is_sent() -> None:
+    for write in (dump, canonical):
+        with pytest.raises(InvalidJson):
+            write({"value": "\ud800"})
 
 
 def test_a_cycle_and_a_bottomless_value_are_refused() -> None:
@@ -98,3 +104,22 @@ def test_a_cycle_and_a_bottomless_value_are_refused() -> None:
 def test_nan_is_never_written() -> None:
     """JSON has no word for it, and null stands in its place, in what is sent and in what is digested."""
     assert dump({"a": math.nan}) == canonical({"a": math.nan}) == b'{"a":null}'
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("\udcff", "\\udcff"), ("a\ud800b", "a\\ud800b"), ("\ud83d\ude00", "\U0001f600"), ("\ude00\ud83d", "\\ude00\\ud83d"),
+        ("\\udcff", "\\udcff"), ("\\\udcff", "\\\\udcff"), ("\ud83dx\ude00", "\\ud83dx\\ude00"), ("é\udcff", "é\\udcff"),
+    ],
+)  # fmt: skip
+def test_half_a_character_does_not_stop_a_report(text, read) -> None:
+    """Names of files are bytes; a name that is not UTF-8 is spelled out where something is reported or recorded."""
+    raw = dump_ascii({"name": text, text: 1})
+    assert raw.isascii()
+    assert parse(raw) == {"name": read, read: 1}
+
+
+@given(st.dictionaries(st.text(st.characters()), st.text(st.characters())))
+def test_any_text_can_be_reported(value) -> None:
+    assert isinstance(parse(dump_ascii(value)), dict)

@@ -195,3 +195,24 @@ def test_as_an_artifacts_name_they_are_never_a_path(naughty, home) -> None:
 
     kept = ArtifactFiles(Home(home))
     assert [text for text in naughty if kept.find(text)] == []
+
+
+def test_bytes_that_are_no_text_stop_nothing(home, workspace, environment, make_tool) -> None:
+    """File names and command lines are bytes. One that is not UTF-8 disables neither the other tools nor the record."""
+    make_tool("echo", ECHO)
+    wild = os.fsencode(home / "tools") + b"/\xff\xfe"
+    with open(wild, "w") as file:
+        file.write(ECHO)
+    os.chmod(wild, 0o755)
+
+    def run(*words: bytes | str) -> "subprocess.CompletedProcess[bytes]":
+        command = [sys.executable, "-m", "toolcrib", *words]
+        return subprocess.run(command, capture_output=True, cwd=workspace, env=environment, stdin=subprocess.DEVNULL)
+
+    assert [tool["name"] for tool in parse(run("list", "--json").stdout)["tools"]] == ["custom_tool_echo"]
+    assert run("call", "echo", "--yes").returncode == 0
+    assert run("call", b"\xff", "--json").returncode == 4
+    assert run("audit", "show", "--tool", b"\xff").returncode == 0
+    assert run("artifact", "show", b"\xff").returncode == 4
+    assert intact(home)
+    assert len(list((home / "cache").glob("probes-*"))) == 1

@@ -53,6 +53,7 @@ def script(home: Path, workspace: Path, tmp_path: Path) -> Callable[..., subproc
         program = [sys.executable, str(Path(__file__).parent / name), str(home), str(workspace), *map(str, words)]
         return subprocess.Popen(
             [*before, *program],
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

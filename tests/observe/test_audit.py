@@ -70,6 +70,11 @@ def test_the_same_arguments_have_the_same_digest_in_any_order(record, lines) -> 
 def test_eight_processes_write_one_chain(script, logs, lines, answer) -> None:
     """K61, I8: numbered without gaps, every acknowledged call once, and it verifies."""
     writers = [script("write.py", 200) for _ in range(8)]
+    for writer in writers:
+        assert writer.stdout.readline() == "ready\n"
+    for writer in writers:  # all at once
+        writer.stdin.write("go\n")
+        writer.stdin.flush()
     calls = [call for writer in writers for call in answer(writer)["calls"]]
     assert len(calls) == 1600
     found = verify(str(logs))

@@ -183,7 +183,7 @@ async def test_a_client_that_does_not_read_holds_up_itself_alone(crib: Any, monk
     count, loop = 5000, asyncio.get_running_loop()
     (stdin, to_server), (from_server, stdout) = os.pipe(), os.pipe()
     server = asyncio.create_task(serve_stdio(crib, stdin=stdin, stdout=stdout))
-    with open(to_server, "wb") as outgoing, open(from_server, "rb") as incoming:  # noqa: ASYNC230
+    with open(to_server, "wb") as outgoing, open(from_server, "rb") as incoming:
 
         def send() -> None:
             outgoing.write(OPENING)

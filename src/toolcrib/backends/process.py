@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 from collections.abc import Mapping
 from functools import partial
 from typing import Any, NamedTuple
@@ -14,6 +15,7 @@ from ..core.process import Captured, Command, Completed
 OWN_VARIABLES = ("TOOLCRIB_WORKSPACE", "TOOLCRIB_SESSION", "TOOLCRIB_CALL_ID", "TOOLCRIB_TOOL_DIR", "TMPDIR")
 """What every program gets beyond the allow-list."""
 
+_KEY = re.compile(r"[A-Za-z0-9_.-]+")
 _digests: dict[str, tuple[tuple[int, int, int, int], str]] = {}
 
 
@@ -98,9 +100,10 @@ def _lines(args: Mapping[str, JSON]) -> bytes:
     lines = []
     for name, value in args.items():
         text = value if isinstance(value, str) else dump(value).decode()
-        if "\n" in text or "\r" in text:
+        if not _KEY.fullmatch(name) or "\n" in text or "\r" in text:
+            what = f"{name} holds a line break" if _KEY.fullmatch(name) else f"{name!r} is no plain name"
             raise ToolError(
-                f"{name} holds a line break, which this tool's `key: value` input cannot carry; send one line",
+                f"{what}, which this tool's `key: value` input cannot carry; send one line",
                 code="VALIDATION_ERROR",
                 before_effect=True,
             )

@@ -31,6 +31,11 @@ def main(argv: list[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         return 130
+    except OSError as exc:  # a full disk, a directory that is gone, a file that cannot be read
+        from ._text import visible
+
+        print(f"toolcrib: {visible(str(exc))}", file=sys.stderr)
+        return 1
 
 
 def _run(words: list[str]) -> int:

@@ -5,7 +5,6 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..core.context import new_id
 from ..core.errors import InvalidJson, ToolcribError
 from ..core.jsontext import JSON, dump, parse
 from ..core.limits import Limits
@@ -13,10 +12,10 @@ from ..core.process import Command, Completed
 from ..core.tool import NAME
 from ..core.validator import compiled
 from ..runtime.runtime import Crib
-from ..sandbox.unconfined import Unconfined
 from ..sources.probe import SECONDS, Description
 from ._program import Finding, file_findings
 from ._schema import properties
+from ._text import readable
 
 UNKNOWN_VERB = "toolcrib-check-unknown-verb"
 _SAMPLE = '{"name": "NAME", "description": "…", "input_schema": {"type": "object", "properties": {}}}'
@@ -43,16 +42,19 @@ class Checked:
         return sum(not finding.warning for finding in self.findings)
 
     def to_dict(self) -> dict[str, JSON]:
-        return {"origin": self.origin, "name": self.name, "findings": [each.to_dict() for each in self.findings]}
+        return {
+            "origin": readable(self.origin),
+            "name": self.name,
+            "findings": [each.to_dict() for each in self.findings],
+        }
 
 
 class Examiner:
     """Examines programs for one crib."""
 
-    def __init__(self, crib: Crib) -> None:
-        self._prober, self._config = crib.prober(), crib.config
-        self._id = new_id()
-        self._sandbox = Unconfined(self._id)
+    def __init__(self, crib: Crib, *, verbs: bool) -> None:
+        self._crib, self._prober, self._config = crib, crib.prober(), crib.config
+        self._verbs = verbs
         self._at_once = asyncio.Semaphore(4)
 
     async def examine(self, path: str) -> Checked:
@@ -69,22 +71,19 @@ class Examiner:
                 faults = list(_answer_findings(answer)) or [_finding(exc)]
                 return Checked(path, None, (*found, *faults))
             found += _description_findings(about, os.path.basename(path), self._config.prefix)
-            if about.dialect == "run":
+            if self._verbs and about.dialect == "run":
                 found += _verb_findings(await self._start(path, UNKNOWN_VERB, {}))
         return Checked(path, self._config.prefix + about.name, tuple(found))
-
-    def close(self) -> None:
-        self._sandbox.close()
 
     async def _start(self, path: str, verb: str, more: dict[str, str]) -> Completed | None:
         """How it answers to a word; None when it does not."""
         env = {name: os.environ[name] for name in self._config.variables if name in os.environ}
-        mark = f"{self._id}-{new_id()}"
+        mark = self._crib.next_mark()
         env |= {"TOOLCRIB_CALL_ID": mark, "TOOLCRIB_TOOL_DIR": os.path.dirname(path)} | more
         command = Command((path, verb), os.path.dirname(path), mark, env, limits=Limits(SECONDS))
         try:
             async with asyncio.timeout(SECONDS):
-                return await self._sandbox.exec(command)
+                return await self._crib.sandbox.exec(command)
         except (TimeoutError, ToolcribError):
             return None
 

@@ -57,6 +57,8 @@ def split(words: Sequence[str], own: Own, schema: Mapping[str, JSON] | None) -> 
             read.bare.append(word)
         elif flag in own.takes_value:
             if own.takes_value[flag]:
+                if flag in read.ours:
+                    raise UsageError(f"{flag} is given twice, and takes one value")
                 read.ours[flag] = value if has_value else _next(flag, rest)
             elif has_value:
                 raise UsageError(f"{flag} takes no value")

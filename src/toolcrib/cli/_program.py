@@ -6,6 +6,8 @@ import shutil
 import stat
 from dataclasses import dataclass
 
+from ._text import readable
+
 NO_EXECUTE_BIT = "it has no execute bit, so it is not seen as a tool"
 _BINARY = (b"\x7fELF", b"\xfe\xed\xfa", b"\xcf\xfa\xed\xfe", b"\xce\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
 _FIRST_BYTES = 4096
@@ -25,8 +27,9 @@ class Finding:
     """It works all the same."""
 
     def to_dict(self) -> dict[str, str]:
-        about = {"severity": "warning" if self.warning else "fault", "code": self.code, "message": self.message}
-        return about | {"fix": self.fix} | ({"pointer": self.pointer} if self.pointer else {})
+        about = {"severity": "warning" if self.warning else "fault", "code": self.code}
+        about |= {"message": readable(self.message), "fix": readable(self.fix)}
+        return about | ({"pointer": self.pointer} if self.pointer else {})
 
 
 def file_findings(path: str, search_path: str) -> list[Finding]:
@@ -37,6 +40,9 @@ def file_findings(path: str, search_path: str) -> list[Finding]:
         return [Finding("FILE_NOT_FOUND", f"it cannot be looked at: {exc.strerror}", "give the path of a program")]
     if not stat.S_ISREG(seen.st_mode):
         return [Finding("PATH_NOT_REGULAR", "it is not a file", "give the path of a program")]
+    if readable(path) != path:
+        message = "its name or a directory above it is not UTF-8, so it is not seen as a tool"
+        return [Finding("TOOL_NAME_INVALID", message, "rename it")]
     found = []
     if not seen.st_mode & 0o111:
         found.append(_unstartable(NO_EXECUTE_BIT, _typed("chmod +x", path)))

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from ..policy.trust import PROJECT_DIR
 from ..runtime.compat import foreign_directories
+from ._text import readable
 
-MOST_FILES = 2000
+MOST_FILES = 20_000
 _DEPTH = 16
 _KINDS = {stat.S_IFLNK: "link", stat.S_IFDIR: "directory", stat.S_IFREG: "file"}
 
@@ -42,7 +43,7 @@ def entries(project: str) -> list[Entry]:
         for path in _walk(root, _DEPTH):
             if len(found) > MOST_FILES:
                 return found
-            found.append(_entry(path, os.path.relpath(path, project)))
+            found.append(_entry(path, readable(os.path.relpath(path, project))))
     return found
 
 
@@ -63,7 +64,7 @@ def _entry(path: str, shown: str) -> Entry:
         seen = os.lstat(path)
         kind = _KINDS.get(stat.S_IFMT(seen.st_mode), "special")
         if kind == "link":
-            return Entry(shown, kind, 0, "", os.readlink(path))
+            return Entry(shown, kind, 0, "", readable(os.readlink(path)))
         if kind != "file":
             return Entry(shown, kind, 0, "")
         return Entry(shown, "program" if seen.st_mode & 0o111 else "file", seen.st_size, _digest(path))

@@ -17,6 +17,11 @@ def visible(text: str, keep: str = "") -> str:
     )
 
 
+def readable(path: str) -> str:
+    """A path as text that JSON can carry: a byte that is not UTF-8 is shown as `\\xNN`."""
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
 def one_line(text: str, width: int) -> str:
     """The first line of a text, cut to a number of columns."""
     width = max(1, width)

@@ -43,10 +43,15 @@ def main(argv: list[str]) -> int:
     parser.add_argument(
         "targets", nargs="*", metavar="PATH|NAME", help="programs or tools (default: all that are here)"
     )
+    parser.add_argument(
+        "--verbs",
+        action="store_true",
+        help="also start it with a word it cannot know (a program that takes every word for `run` then runs)",
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     options = parser.parse_args(argv)
     try:
-        checked = asyncio.run(_check(options.targets))
+        checked = asyncio.run(_check(options.targets, verbs=options.verbs))
     except ConfigError as exc:
         fault = Finding(exc.code, str(exc), "put that line right, and check again")
         checked = [Checked(exc.path, None, (fault,))]
@@ -63,9 +68,9 @@ def main(argv: list[str]) -> int:
     return 1 if faults else 0
 
 
-async def _check(targets: list[str]) -> list[Checked]:
+async def _check(targets: list[str], *, verbs: bool) -> list[Checked]:
     crib = build(workspace=os.getcwd(), asker="check")
-    examiner = Examiner(crib)
+    examiner = Examiner(crib, verbs=verbs)
     try:
         await crib.start()
         # Each path once, whatever it was called; all are known to be trusted before the first one is started.
@@ -77,7 +82,6 @@ async def _check(targets: list[str]) -> list[Checked]:
         _forget_if_stale(crib, checked)
         return checked if targets else [*_configuration(crib), *checked, *_forgotten(crib)]
     finally:
-        examiner.close()
         await crib.close()
 
 

@@ -18,7 +18,7 @@ from ..runtime.config import Config
 from ..sandbox.unconfined import Unconfined
 from ..sources.scaffold import SCAFFOLDS, Scaffold, check_name, write
 from ..store.home import Home
-from ._text import visible
+from ._text import readable, visible
 
 EXAMPLE = """
   toolcrib new executable shout                   a Python program in your tools
@@ -57,7 +57,8 @@ def main(argv: list[str]) -> int:
         return 1
     if options.json:
         name = config.prefix + options.name
-        print(dump_ascii({"name": name, "language": options.lang, "files": files}).decode())
+        shown = [readable(file) for file in files]
+        print(dump_ascii({"name": name, "language": options.lang, "files": shown}).decode())
         return 0
     for file in files:
         print(f"wrote {visible(file)}", flush=True)
@@ -109,8 +110,8 @@ def _write(scaffold: Scaffold, name: str, directory: str, *, project: bool) -> l
 
 async def _build(command: tuple[str, ...], directory: str) -> str | None:
     """What the compiler complains of, or None."""
-    mark = new_id()
-    sandbox = Unconfined(mark)
+    identity = new_id()
+    sandbox, mark = Unconfined(identity), f"{identity}-1"
     env = {**os.environ, "TOOLCRIB_CALL_ID": mark}
     try:
         async with asyncio.timeout(BUILD_SECONDS):

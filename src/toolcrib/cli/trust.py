@@ -5,14 +5,15 @@ import asyncio
 import os
 import sys
 
-from ..core.errors import ConfigError
+from ..core.errors import ConfigError, InvalidJson
 from ..core.jsontext import dump_ascii
 from ..policy.trust import Trust
 from ..store.home import Home
 from ._approver import asks, at_terminal
 from ._project import MOST_FILES, Entry, entries
-from ._text import visible
+from ._text import readable, visible
 
+MOST_SHOWN = 200
 EXAMPLE = """
   toolcrib trust                  look at this project's tools, and decide
   toolcrib trust ~/src/app --yes  without being asked
@@ -38,6 +39,12 @@ def main(argv: list[str]) -> int:
     except ConfigError as exc:
         print(f"{exc.code} {visible(str(exc))}", file=sys.stderr)
         return 2
+    except InvalidJson:
+        print(
+            f"toolcrib trust: {visible(readable(project))} is not UTF-8; nothing was trusted. Rename it",
+            file=sys.stderr,
+        )
+        return 1
     except OSError as exc:
         print(f"toolcrib trust: {visible(str(exc))}; nothing was trusted", file=sys.stderr)
         return 1
@@ -63,7 +70,7 @@ def _trust(project: str, *, yes: bool, as_json: bool) -> int:
         trust.add(project)
     if as_json:
         files = [entry.to_dict() for entry in found]
-        print(dump_ascii({"project": project, "trusted": not refusal, "files": files}).decode())
+        print(dump_ascii({"project": readable(project), "trusted": not refusal, "files": files}).decode())
     print(refusal or f"{visible(project)} is trusted. See: toolcrib list", file=sys.stderr)
     return 3 if refusal else 0
 
@@ -76,6 +83,8 @@ def show(project: str, found: list[Entry]) -> None:
     """For a person to look at, on stderr."""
     say = sys.stderr.write
     say(f"{visible(project)} brings " + ("these:\n" if found else "no tools and no configuration yet.\n"))
-    for entry in found[:MOST_FILES]:
+    for entry in found[:MOST_SHOWN]:
         about = f"-> {visible(entry.target)}" if entry.target else f"{entry.size} bytes  {entry.digest[:19]}"
         say(f"  {entry.kind:<8} {visible(entry.path)}  {about}\n")
+    if len(found) > MOST_SHOWN:
+        say(f"  … and {len(found) - MOST_SHOWN} more; --json names them all\n")

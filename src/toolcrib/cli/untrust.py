@@ -7,7 +7,7 @@ import sys
 from ..core.errors import ConfigError
 from ..core.jsontext import dump_ascii
 from ..store.home import Home
-from ._text import visible
+from ._text import readable, visible
 from .trust import trust_file
 
 EXAMPLE = """
@@ -34,7 +34,7 @@ def main(argv: list[str]) -> int:
         print(f"toolcrib untrust: {visible(str(exc))}; nothing was changed", file=sys.stderr)
         return 1
     if options.json:
-        print(dump_ascii({"project": project, "was_trusted": was_trusted, "trusted": False}).decode())
+        print(dump_ascii({"project": readable(project), "was_trusted": was_trusted, "trusted": False}).decode())
     else:
         print(f"{visible(project)} {'is no longer trusted' if was_trusted else 'was not trusted'}", file=sys.stderr)
     return 0

@@ -181,8 +181,8 @@ class Executor:
         try:
             self._tell(Finished(call, tool, run.payload, result))
         except ToolError as exc:
-            message = f"the call ended, but that could not be recorded: {exc}; its result is in the details"
-            return Result(None, ErrorInfo(exc.code, message, result.to_dict()), metadata)
+            ran = "it ran, its result is in the details, but " if run.attempts else "nothing ran: "
+            return Result(None, ErrorInfo(exc.code, f"{ran}{exc}", result.to_dict()), metadata)
         return result
 
     def _tell(self, event: Event) -> None:

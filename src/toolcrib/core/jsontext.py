@@ -1,6 +1,7 @@
 """JSON in and out: strict, exact and bounded, the same at every entrance."""
 
 import json
+import re
 from typing import Any
 
 import orjson
@@ -13,6 +14,7 @@ JSON = Any
 _STRICT = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
 _DIGITS = bytes(48 if 48 <= byte <= 57 else 32 for byte in range(256))
 _LONG_NUMBER = b"0" * 19
+_HALF = re.compile(rb"(\\\\|\\ud[89ab]..\\ud[c-f]..)|\\ud[89a-f]..")
 
 
 def parse(data: bytes | str) -> JSON:
@@ -55,9 +57,16 @@ def dump(value: JSON) -> bytes:
 
 
 def dump_ascii(value: JSON) -> bytes:
-    """Compact, one line, and nothing in it that a terminal or a log could trip over."""
-    raw = dump(value)
-    return (raw if raw.isascii() else _slow(value, ascii_only=True)).replace(b"\x7f", b"\\u007f")
+    """Compact, one line, and nothing in it that a terminal or a log could trip over.
+
+    Half a character (a file's name that is not UTF-8 has them) is spelled out: no report fails because of one.
+    """
+    try:
+        raw = dump(value)
+        raw = raw if raw.isascii() else _slow(value, ascii_only=True)
+    except InvalidJson:
+        raw = _HALF.sub(lambda half: half[0] if half[1] else b"\\" + half[0], _slow(value, ascii_only=True))
+    return raw.replace(b"\x7f", b"\\u007f")
 
 
 def canonical(value: JSON) -> bytes:

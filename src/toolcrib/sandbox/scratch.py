@@ -1,5 +1,6 @@
 """A private temporary directory for each call, gone after it."""
 
+import itertools
 import os
 import stat
 import tempfile
@@ -17,7 +18,7 @@ class Scratch:
     def __init__(self, owner: str) -> None:
         self.root = os.path.join(tempfile.gettempdir(), f"toolcrib-{owner}")
         self._spare: list[str] = []
-        self._made = 0
+        self._numbers = itertools.count(1)
 
     def take(self) -> str:
         """Raises: `ToolError` when there is no room for one; nothing happened."""
@@ -58,8 +59,7 @@ class Scratch:
         remove_tree(self.root)
 
     def _next(self) -> str:
-        self._made += 1
-        return f"{self.root}/{self._made}"
+        return f"{self.root}/{next(self._numbers)}"
 
 
 def remove_tree(path: str) -> None:

@@ -62,8 +62,9 @@ class Unconfined:
 
     def _new_poller(self) -> Poller:
         """For a loop that is new here. Those of loops that are over are let go."""
-        for loop in [loop for loop in self._pollers if loop.is_closed()]:
-            self._pollers.pop(loop).close()
+        for poller in [poller for poller in list(self._pollers.values()) if poller.loop.is_closed()]:
+            self._pollers.pop(poller.loop, None)
+            poller.close()
         loop = asyncio.get_running_loop()
         try:
             poller = self._pollers[loop] = Poller(loop)

@@ -12,7 +12,7 @@ from ..core.errors import ToolError
 from .spawn import start
 
 # Constant text; the two values it needs are its arguments. `grep` sees only this user's processes; its exit status says
-# nothing, because one process that ended meanwhile makes it an error. It looks again until it found nothing three times.
+# nothing, because one process that ended meanwhile makes it an error. It looks until it found nothing three times.
 _SCRIPT = """
 read -r word && exit 0
 rounds=100 quiet=0

@@ -67,8 +67,10 @@ class ExecutableSource:
         folder = look(self.directory, self._folder)
         if folder.states != self._folder.states or folder.names != self._folder.names:
             self._answers = await self._ask(folder, self._folder)
-            self._folder = folder
-            self._cache.keep(self.directory, folder, self._answers)
+            # Being short of something says nothing about a program: then all are asked again.
+            if not any(len(answer) == 2 and answer[0] == "RESOURCE_EXHAUSTED" for answer in self._answers.values()):
+                self._folder = folder
+                self._cache.keep(self.directory, folder, self._answers)
         elif not first:
             return self._loaded
         self._loaded = self._offer()
@@ -81,8 +83,9 @@ class ExecutableSource:
         same = {name for name, index in programs.items() if known.get(name) == folder.state(index)}
         fresh = [name for name in programs if name not in same or name not in self._answers]
         at_once = asyncio.Semaphore(_AT_ONCE)
-        asked = await asyncio.gather(*(self._probe(f"{self.directory}/{name}", at_once) for name in fresh))
-        answers = self._answers | dict(zip(fresh, asked, strict=True))
+        async with asyncio.TaskGroup() as group:
+            asked = [group.create_task(self._probe(f"{self.directory}/{name}", at_once)) for name in fresh]
+        answers = self._answers | {name: task.result() for name, task in zip(fresh, asked, strict=True)}
         return {name: answers[name] for name in programs}
 
     def _offer(self) -> Loaded:
@@ -177,7 +180,12 @@ def executables(folder: Folder) -> dict[str, int]:
 
 
 def _counts(name: str) -> bool:
-    return not name.startswith(".") and not name.endswith("~")
+    return not name.startswith(".") and not name.endswith("~") and (name.isascii() or _is_unicode(name))
+
+
+def _is_unicode(name: str) -> bool:
+    """A name that is not UTF-8 can stand in no list, no cache and no record; `check` says so."""
+    return not any("\ud800" <= char <= "\udfff" for char in name)
 
 
 def untrusted(directory: str, project: str, prefix: str) -> Loaded:

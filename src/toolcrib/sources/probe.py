@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ..backends.process import callers, file_digest
 from ..core.errors import InvalidJson, ToolcribError, ToolError
-from ..core.jsontext import JSON, dump, parse
+from ..core.jsontext import JSON, dump, dump_ascii, parse
 from ..core.limits import Limits, duration
 from ..core.process import Command, Completed, Sandbox
 from ..core.tool import NAME
@@ -125,7 +125,9 @@ def _understood(value: Any) -> tuple[str, Any, Any, Any]:
         return "amp-json", name, text, value["inputSchema"]
     if isinstance(value.get("args"), dict):
         args = {key: (spec if isinstance(spec, list) else [spec]) for key, spec in value["args"].items()}
-        parameters = {key: (str(spec[0]), str(spec[1]) if len(spec) > 1 else "") for key, spec in args.items() if spec}
+        if empty := [key for key, spec in args.items() if not spec]:
+            raise _malformed(f"the parameter {empty[0]!r} has no type; `args` maps a name to [type, description]")
+        parameters = {key: (str(spec[0]), str(spec[1]) if len(spec) > 1 else "") for key, spec in args.items()}
         return "amp-json", name, text, _object_schema(parameters)
     raise _malformed("`input_schema` is missing: a JSON Schema of the arguments, with `type: object`")
 
@@ -193,7 +195,7 @@ def _mentions_config(program: str) -> bool:
 
 def _check_name(name: Any) -> None:
     if not isinstance(name, str) or not NAME.fullmatch(name):
-        shown = dump(name).decode()[:100]
+        shown = dump_ascii(name).decode()[:100]
         message = f"`name` is {shown}; a tool name is 1 to 64 of A-Z a-z 0-9 _ -"
         raise ToolcribError(message, code="TOOL_NAME_INVALID")
 

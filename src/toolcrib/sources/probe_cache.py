@@ -54,5 +54,5 @@ class ProbeCache:
         }
         try:
             self._write(directory, dump(kept))
-        except OSError:  # a full or read-only home: slower next time, but right
+        except (OSError, InvalidJson):  # a full or read-only home, a path that is not UTF-8: slower, but right
             pass

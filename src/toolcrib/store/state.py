@@ -5,6 +5,7 @@ import sqlite3
 import time
 from contextlib import closing
 
+from ..core.errors import ConfigError
 from .home import PRIVATE_FILE, Home
 
 _MIGRATIONS = (
@@ -43,7 +44,12 @@ class State:
         self._home.directory()
         path = self._home.file("state.db")
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE))
-        db = sqlite3.connect(path, timeout=10)
+        try:
+            return self._migrated(sqlite3.connect(path, timeout=10))
+        except sqlite3.DatabaseError as exc:
+            raise ConfigError(f"{exc}; move the file away, and what it remembered is asked again", path=path) from None
+
+    def _migrated(self, db: sqlite3.Connection) -> sqlite3.Connection:
         (version,) = db.execute("PRAGMA user_version").fetchone()
         if version < len(_MIGRATIONS):
             with db:

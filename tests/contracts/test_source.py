@@ -1,0 +1,61 @@
+"""What every source keeps to: `core.source.Source`."""
+
+import asyncio
+
+import pytest
+
+from toolcrib.backends.function import tool
+from toolcrib.core.context import new_id
+from toolcrib.core.source import Loaded
+from toolcrib.core.tool import NAME
+from toolcrib.sandbox.unconfined import Unconfined
+from toolcrib.sources.executable import ExecutableSource, Settings
+from toolcrib.sources.probe import Prober
+from toolcrib.sources.probe_cache import ProbeCache
+from toolcrib.testing import FixedSource
+
+PROGRAM = """#!/bin/sh
+echo '{"name": "greet", "description": "Greets.", "input_schema": {"type": "object"}}'
+"""
+
+
+@tool
+def greet(name: str) -> str:
+    """Greet somebody."""
+    return f"Hello, {name}!"
+
+
+@pytest.fixture(params=["fixed", "executable"])
+def source(request, tmp_path):
+    if request.param == "fixed":
+        yield FixedSource(greet, rank=10)
+        return
+    (tmp_path / "greet").write_text(PROGRAM)
+    (tmp_path / "greet").chmod(0o755)
+    sandbox = Unconfined(identity := new_id())
+    prober = Prober(sandbox, {"PATH": "/usr/bin:/bin"}, ("PATH",), marks=lambda: f"{identity}-1")
+    kept: dict[str, bytes] = {}
+    cache = ProbeCache(kept.get, kept.__setitem__)
+    yield ExecutableSource(str(tmp_path), prober, cache, Settings(), rank=10)
+    sandbox.close()
+
+
+def test_it_has_a_rank(source) -> None:
+    assert source.rank == 10
+
+
+def test_it_loads_tools_with_names_digests_and_schemas(source) -> None:
+    loaded = asyncio.run(source.load())
+    assert isinstance(loaded, Loaded)
+    (each,) = loaded.tools
+    assert NAME.fullmatch(each.name) and each.description and each.origin
+    assert each.digest.startswith("sha256:") and each.digest == each.backend.digest()
+    assert each.input_schema["type"] == "object"
+    assert loaded.problems == ()
+
+
+def test_it_gives_the_very_same_object_when_nothing_changed(source) -> None:
+    async def twice() -> bool:
+        return await source.load() is await source.load()
+
+    assert asyncio.run(twice())

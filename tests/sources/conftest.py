@@ -1,0 +1,77 @@
+"""A shelf of programs, looked at through a crib as anybody would."""
+
+import asyncio
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import toolcrib
+from toolcrib.policy.trust import Trust
+from toolcrib.store.home import Home
+
+
+class Shelf:
+    """Programs of the user and of a project. Each notes in a file outside that it was started, and how."""
+
+    def __init__(self, home: Path, project: Path, log: Path) -> None:
+        self.home, self.project, self.log = home, project, log
+        self.user_tools, self.project_tools = home / "tools", project / ".toolcrib" / "tools"
+
+    def program(self, file: str, text: str, *, of_project: bool = False, mode: int = 0o755) -> Path:
+        path = (self.project_tools if of_project else self.user_tools) / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f'#!/bin/sh\necho "{file} $*" >> {self.log}\n{text}\n')
+        path.chmod(mode)
+        return path
+
+    def tool(self, file: str, *, name: str | None = None, does: str = "cat", **about: Any) -> Path:
+        """One that describes itself well."""
+        where = {key: about.pop(key) for key in ("of_project", "mode") if key in about}
+        words = {"name": name or file, "description": f"Is {file}.", "input_schema": {"type": "object"}} | about
+        return self.program(file, describing(json.dumps(words), does), **where)
+
+    def trust(self) -> None:
+        home = Home(self.home)
+        Trust(home.file("trust.json"), lambda data: home.replace(data, "trust.json")).add(str(self.project))
+
+    def opened(self, work: Callable[[toolcrib.Crib], Any] | None = None) -> Any:
+        """What `work` makes of an open crib; without it, the names on offer."""
+
+        async def visit() -> Any:
+            async with toolcrib.open(workspace=self.project, home=self.home, approver=toolcrib.SaysYes()) as crib:
+                if work is None:
+                    return [tool.name for tool in crib.tools()]
+                made = work(crib)
+                return await made if asyncio.iscoroutine(made) else made
+
+        return asyncio.run(visit())
+
+    def problems(self) -> dict[str, tuple[str, str]]:
+        """Code and message of what is not on offer, by the file's name."""
+        return self.opened(lambda crib: {os.path.basename(p.origin): (p.code, p.message) for p in crib.problems()})
+
+    def problem(self, file: str) -> tuple[str, str]:
+        return self.problems()[file]
+
+    def one(self) -> toolcrib.Tool:
+        (tool,) = self.opened(lambda crib: crib.tools())
+        return tool
+
+    def started(self) -> list[str]:
+        """Which programs were started since the last time this was asked, and with what."""
+        lines = sorted(self.log.read_text().splitlines()) if self.log.exists() else []
+        self.log.unlink(missing_ok=True)
+        return lines
+
+
+def describing(words: str, does: str = "cat") -> str:
+    return f"if [ \"$1\" = description ]; then cat <<'END'\n{words}\nEND\nelse\n{does}\nfi"
+
+
+@pytest.fixture
+def shelf(home: Path, workspace: Path, tmp_path: Path) -> Shelf:
+    return Shelf(home, workspace, tmp_path / "started.log")
