@@ -74,7 +74,7 @@ def broad_excepts(files: Sources) -> list[str]:
 
 
 def _is_broad(line: str) -> bool:
-    return line.startswith(("except Exception", "except:")) or (line.startswith("except (") and "Exception," in line)
+    return line.startswith(("except Exception", "except:", "except (Exception"))
 
 
 def process_starters(files: Sources) -> list[str]:

@@ -182,7 +182,7 @@ def test_arguments_beyond_the_limit_are_refused(shop, tmp_path) -> None:
 
 
 def test_the_environment_is_the_allow_list_and_ours_and_nothing_else(shop) -> None:
-    """K33, K34, K42, K50, F22"""
+    """K27, K33, K34, K42, K50, F22"""
     result = shop.run("env -0; pwd", variables=("PATH", "HOME", "USER", "NOT_SET"))
     *pairs, cwd = result.data.split("\0")
     got = dict(pair.split("=", 1) for pair in pairs)
@@ -289,3 +289,31 @@ def test_concurrent_calls_do_not_mix(shop) -> None:
     began = time.monotonic()
     assert asyncio.run(many()) == [f'{{"n":{n}}}' for n in range(60)]
     assert time.monotonic() - began < 10
+
+
+def test_a_result_says_what_ran_and_how(shop) -> None:
+    """K31, C11"""
+    tool = shop.offer("echo out; echo err >&2")
+    result = asyncio.run(shop.call({"a": 1}))
+    took = result.metadata.pop("execution_time_ms")
+    call_id = result.metadata.pop("call_id")
+    assert 0 < took < 5000 and call_id.startswith(shop.host.id)
+    assert result.to_dict() == {
+        "success": True,
+        "data": "out\n",
+        "error": None,
+        "metadata": {
+            "tool": "tool",
+            "version": "0.0.0",
+            "digest": tool.digest,
+            "approval": "preApproved",
+            "sandbox": "process",
+            "attempts": 1,
+            "exit_code": 0,
+            "stderr": "err\n",
+            "stdout_bytes": 4,
+            "stderr_bytes": 4,
+            "truncated": False,
+            "artifacts": [],
+        },
+    }

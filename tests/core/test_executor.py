@@ -140,6 +140,41 @@ def test_a_tool_that_cries_timeout_is_not_a_timeout(bench) -> None:
     assert bench(own_timeout).call("own_timeout").error.code == "EXECUTION_ERROR"
 
 
+@pytest.mark.parametrize("failure", [SystemExit(3), asyncio.CancelledError("not really"), StopAsyncIteration()])
+def test_no_way_of_failing_gets_past_the_gate(bench, failure: Any) -> None:
+    """A tool that calls sys.exit, or pretends to have been cancelled, ends its own call and nothing else."""
+
+    @toolcrib.tool
+    async def leave() -> str:
+        """Leave."""
+        raise failure
+
+    @toolcrib.tool
+    def leave_now() -> str:
+        """Leave."""
+        raise failure
+
+    crib = bench(leave, leave_now)
+    assert [crib.call(name).error.code for name in ("leave", "leave_now")] == ["EXECUTION_ERROR", "EXECUTION_ERROR"]
+
+
+def test_arguments_that_change_while_a_person_thinks_are_not_run(bench) -> None:
+    """I3"""
+    args = {"name": "Bob"}
+
+    class Changer:
+        async def approve(self, question: Any) -> Any:
+            args["name"] = "Eve"
+            return toolcrib.Answer(allowed=True, by="test")
+
+    result = bench(greet, decision=Decision.ASK, approver=Changer()).call("greet", args)
+    assert result.error.code == "APPROVAL_DENIED"
+
+
+def test_a_huge_name_costs_nothing(bench) -> None:
+    assert bench(greet).call("g" * 5_000_000).error.details == {"nearest": []}
+
+
 def test_a_timeout_stops_the_tool(bench) -> None:
     """C30, C35: and the tool sees that it was cancelled."""
     crib = bench(hang)

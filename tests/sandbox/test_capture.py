@@ -115,7 +115,7 @@ def test_what_fits_makes_no_artifact(yard, tmp_path) -> None:
 def test_a_full_disk_costs_the_artifact_not_the_call(yard, tmp_path, disk) -> None:
     done = yard.sh("head -c 3000000 /dev/zero; echo end", artifacts=disk(tmp_path))
     assert (done.code, done.stdout.total, done.stdout.tail[-4:]) == (0, 3000004, b"end\n")
-    assert done.stdout.artifact is None or done.stdout.artifact[2] == 0
+    assert done.stdout.artifact is None
 
 
 def test_a_second_attempt_of_a_call_has_an_artifact_too(yard, tmp_path) -> None:
@@ -188,3 +188,10 @@ def test_one_loud_program_does_not_keep_the_loop_from_a_quiet_one(yard) -> None:
         return quiet.stdout.head
 
     assert asyncio.run(both()) == b"quiet\n"
+
+
+@pytest.mark.xfail(reason="the note calls an artifact the whole although it holds only the beginning")
+def test_an_artifact_that_holds_the_beginning_only_is_not_called_the_whole() -> None:
+    stream = Captured(b"head", b"tail", ARTIFACT_BYTES + 8, ("id", "/path", ARTIFACT_BYTES))
+    assert "the whole is artifact" not in stream.text()
+    assert str(ARTIFACT_BYTES) in stream.text()

@@ -150,6 +150,23 @@ def test_giving_up_at_any_moment_leaves_nothing(yard, holder) -> None:
     assert sorted(os.listdir("/proc/self/fd")) == before
 
 
+def test_a_descendant_without_its_environment_is_ended_with_its_group(yard, tmp_path, until) -> None:
+    done = yard.sh("env -i sleep 60 & echo $!")
+    assert done.cut_off
+    until(lambda: not os.path.exists(f"/proc/{int(done.stdout.head)}/exe"), "it is gone", seconds=2)
+
+
+def test_one_that_hides_from_us_does_not_hold_the_call(yard, tmp_path) -> None:
+    """Without our mark and in a session of its own it cannot be found, as the page says; but nobody waits for it."""
+    began = time.monotonic()
+    done = yard.sh("env -i setsid sh -c 'echo $$; exec sleep 60' & echo up")
+    assert (done.code, done.cut_off) == (0, True)
+    assert time.monotonic() - began < 1
+    hidden = [int(word) for word in done.stdout.head.split() if word != b"up"]
+    for pid in hidden:
+        os.kill(pid, signal.SIGKILL)
+
+
 def test_a_storm_of_zombies_costs_nothing(yard) -> None:
     done = yard.python("import os\nfor _ in range(300):\n    if os.fork() == 0: os._exit(0)\nprint('made')")
     began = time.monotonic()

@@ -107,11 +107,11 @@ def test_it_works_in_the_loop_of_another_thread(yard) -> None:
 def test_a_host_that_ignores_sigchld_still_gets_the_output(drive) -> None:
     """The kernel then reaps for it, so how the program ended is unknown, and is said to be."""
     done = drive(
-        "import asyncio, signal\n"
+        "import asyncio, os, signal\n"
         "from toolcrib.core.process import Command\n"
         "from toolcrib.sandbox.unconfined import Unconfined, UNKNOWN\n"
         "signal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
-        "sandbox = Unconfined('tcignored')\n"
+        "sandbox = Unconfined(f'tcignored{os.getpid()}')\n"
         "async def main():\n"
         "    for _ in range(20):\n"
         "        done = await sandbox.exec(Command(('/bin/sh', '-c', 'echo here; exit 3'), '/', 'tcignored-1'))\n"
@@ -133,7 +133,7 @@ def test_a_host_with_its_three_streams_closed(drive, tmp_path) -> None:
         "answer = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT)\n"
         "os.dup2(answer, 100); os.close(answer)\n"
         "os.closerange(0, 3)\n"
-        "sandbox = Unconfined('tcclosed')\n"
+        "sandbox = Unconfined(f'tcclosed{os.getpid()}')\n"
         "def run(*argv):\n"
         "    return asyncio.run(sandbox.exec(Command(argv, '/', 'tcclosed-1', stdin=b'in')))\n"
         "done = run('/bin/sh', '-c', 'cat; echo out; echo err >&2; exit 6')\n"

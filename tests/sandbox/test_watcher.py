@@ -207,3 +207,26 @@ def test_killing_the_outermost_of_nested_callers_ends_all(caller, until, carrier
     until((tmp_path / mark).exists, "the innermost program is up")
     process.kill()
     until(lambda: carriers(mark) == [] and not os.path.exists(scratch_of(mark)), "nothing is left", seconds=5)
+
+
+PLAIN_USER = """
+import asyncio, os, sys
+from toolcrib.core.process import Command
+from toolcrib.sandbox.unconfined import Unconfined
+mark = sys.argv[1]
+os.chdir('/')
+if os.getuid() == 0: os.setgid(65534); os.setuid(65534)
+env = {'TOOLCRIB_CALL_ID': mark + '-1', 'PATH': '/usr/bin:/bin'}
+text = 'mkdir $TMPDIR/a; : > $TMPDIR/a/b; chmod 0 $TMPDIR/a; setsid sleep 60 & echo up; sleep 60'
+asyncio.run(Unconfined(mark).exec(Command(('/bin/sh', '-c', text), '/', mark + '-1', env)))
+"""
+
+
+def test_a_plain_user_s_watcher_works_too(until, carriers) -> None:
+    """It may not look into the processes of others, and rights count for what it removes."""
+    mark = new_id()
+    process = subprocess.Popen([sys.executable, "-c", PLAIN_USER, mark])
+    until(lambda: len(carriers(mark)) >= 3, "the programs are up")
+    process.kill()
+    process.wait()
+    until(lambda: carriers(mark) == [] and not os.path.exists(scratch_of(mark)), "nothing is left", seconds=5)

@@ -65,7 +65,7 @@ def _main(argv: list[str]) -> int:
         raise UsageError("the tool's name is empty; see: toolcrib list")
     home = Home()
     asked = Asked(home)
-    crib = build(home=home.path, approver=asked, asker="terminal")
+    crib = build(home=home.path, approver=asked, asker="command line")
     return asyncio.run(_call(crib, asked, before, words))
 
 

@@ -1,5 +1,6 @@
 """One request and its one answer. Both are plain data and cross every wire."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -82,14 +83,20 @@ class Result:
         }
 
 
-async def settle(work: Awaitable[Any]) -> tuple[Any, Exception | None]:
+async def settle(work: Awaitable[Any]) -> tuple[Any, BaseException | None]:
     """Wait for work that may fail in any way: its value, or how it failed.
 
-    This holds the one broad `except` of the package: a tool's bug must not end the agent's turn. Cancellation passes.
+    This holds the one broad `except` of the package: a tool's bug must not end the agent's turn, nor must a tool that
+    calls `sys.exit`. Cancellation passes, unless the work only pretends to have been cancelled.
     """
     try:
         return await work, None
-    except Exception as exc:
+    except (Exception, SystemExit) as exc:
+        return None, exc
+    except asyncio.CancelledError as exc:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
         return None, exc
 
 

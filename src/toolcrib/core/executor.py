@@ -84,7 +84,7 @@ class Executor:
             await self._approve(run, tool, verdict)
         for observer in self.observers:
             observer.ready()
-        if tool.backend.starts_process:
+        if tool.backend.starts_process and not call.dry_run:
             self._tell(Started(call, tool, run.payload, verdict.decision.wire))
         return await (self._attempt(run, tool) if call.retry is None else self._retrying(run, tool, call.retry))
 
@@ -94,7 +94,7 @@ class Executor:
             return tool
         if problem := self.registry.held(name):
             raise Refused(problem.message, code=problem.code, details=problem.to_dict())
-        nearest = get_close_matches(name, self.registry.names(), n=3)
+        nearest = get_close_matches(name, self.registry.names(), n=3) if len(name) <= 100 else []
         raise ToolError(f"Unknown tool: {name}", code="TOOL_NOT_FOUND", details={"nearest": nearest})
 
     async def _approve(self, run: _Run, tool: Tool, verdict: Verdict) -> None:
@@ -112,6 +112,8 @@ class Executor:
             raise Refused(f"{name} was not approved ({answer.by})", code="APPROVAL_DENIED")
         run.approved_by = answer.by
         _verify(tool)  # what was approved is what runs, however long the answer took
+        if canonical(run.call.args) != run.payload:
+            raise Refused("the arguments changed while the call was being approved", code="APPROVAL_DENIED")
 
     async def _retrying(self, run: _Run, tool: Tool, retry: Retry) -> Any:
         delay = retry.delay_ms / 1000

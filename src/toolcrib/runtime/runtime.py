@@ -158,7 +158,7 @@ class Crib:
         """Call a tool through the gate and await the result. Failures are in it; only cancellation raises."""
         if timeout is not None and timeout <= 0:
             raise ValueError(f"a timeout of {timeout!r} s leaves no time; leave it out for the tool's own")
-        given: Any = {} if args is None else args
+        given: Any = {} if args is None else dict(args) if isinstance(args, Mapping) else args
         call = Call(
             name,
             given,

@@ -54,7 +54,8 @@ class Capture:
         if self._spill_fd >= 0:
             os.close(self._spill_fd)
             self._spill_fd = -1
-        artifact = self._artifact and (self._artifact[0], self._artifact[1], self._spilled)
+        # On a full disk there may be a file, but nothing in it: that is no artifact.
+        artifact = (*self._artifact[:2], self._spilled) if self._artifact and self._spilled else None
         head = b"".join(self._head)
         if self._total > len(head):  # over the limit: half the room is for the head, half for the tail
             tail = b"".join(self._tail)[-self._keep_tail :] if self._keep_tail else b""
