@@ -92,7 +92,7 @@ def test_tools_and_their_flags(complete: Complete, make_tool, repeat: Path, work
     assert complete("toolcrib call repeat --t") == {"--tags", "--timeout"}
     assert complete("toolcrib call sly --f") == {"--fine"}
     assert complete("toolcrib call sly --in") == {"--input"}
-    assert complete("toolcrib check --") == {"--help", "--json"}
+    assert complete("toolcrib check --") == {"--help", "--json", "--verbs"}
     assert not (workspace / "canary").exists() and not (workspace / "ran").exists()
 
 

@@ -35,3 +35,54 @@ def test_a_thousand_calls_at_once_with_256_descriptors(home, workspace, make_too
     make_tool("nap", NAP)
     done = drive(PLENTY, str(home), str(workspace))
     assert json.loads(done.stdout) == {"errors": [], "answers": True, "leaked": 0, "total": 1000}
+
+
+FLOODS = """
+import asyncio, os, resource, sys
+from toolcrib.core.context import new_id
+from toolcrib.core.process import Command
+from toolcrib.sandbox.unconfined import Unconfined
+mark = new_id()
+sandbox = Unconfined(mark)
+async def main():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    env = {'PATH': os.environ['PATH']}
+    text = 'head -c 20000000 /dev/zero; head -c 5000000 /dev/zero >&2'
+    commands = [Command(('/bin/sh', '-c', text), '/', f'{mark}-{n}', env) for n in range(50)]
+    totals = {(d.stdout.total, d.stderr.total) for d in await asyncio.gather(*map(sandbox.exec, commands))}
+    assert totals == {(20000000, 5000000)}, totals
+    print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+asyncio.run(main())
+sandbox.close()
+"""
+
+
+def test_fifty_floods_at_once_stay_within_their_bounds(drive) -> None:
+    """SECURITY E4: memory follows from the limits, not from what the programs say."""
+    assert int(drive(FLOODS).stdout) < 250
+
+
+DIRTY = """
+import asyncio, os, sys
+from toolcrib.core.context import new_id
+from toolcrib.core.process import Command
+from toolcrib.sandbox.unconfined import Unconfined
+mark = new_id()
+sandbox = Unconfined(mark)
+text = 'cd $TMPDIR; for n in 1 2 3 4 5 6 7 8 9; do mkdir -p $n/a/b/c $n/d; : > $n/a/b/c/file; done; echo up'
+async def main():
+    for _ in range(20):
+        told = asyncio.Event()
+        command = Command(('/bin/sh', '-c', text), '/', mark + '-1', {'PATH': os.environ['PATH']})
+        task = asyncio.create_task(sandbox.exec(command, ended=lambda done: told.set()))
+        await told.wait()
+        task.cancel()               # while its directory is being removed
+        await asyncio.wait((task,))
+asyncio.run(main())
+sandbox.close()
+print(os.path.exists(sandbox.scratch.root))
+"""
+
+
+def test_giving_up_while_a_directory_is_removed_leaves_none(drive) -> None:
+    assert drive(DIRTY).stdout == "False\n"

@@ -17,8 +17,10 @@ _LONG_NUMBER = b"0" * 19
 _HALF = re.compile(rb"(\\\\|\\ud[89ab]..\\ud[c-f]..)|\\ud[89a-f]..")
 
 
-def parse(data: bytes | str) -> JSON:
+def parse(data: bytes | str, *, exact: bool = True) -> JSON:
     """Read one JSON document. Integers of any length stay exact; NaN and lone surrogates are refused.
+
+    What we wrote ourselves may be read with `exact` off, which is quicker: it has no integer beyond 64 bits.
 
     Raises:
         InvalidJson: with the place where the text stops being JSON.
@@ -27,21 +29,9 @@ def parse(data: bytes | str) -> JSON:
     try:
         value = orjson.loads(raw)
         # orjson turns an integer beyond 64 bits into a float without a word; the standard library does not.
-        return json.loads(raw.decode()) if _LONG_NUMBER in raw.translate(_DIGITS) else value
+        return json.loads(raw.decode()) if exact and _LONG_NUMBER in raw.translate(_DIGITS) else value
     except (ValueError, RecursionError) as exc:
         raise InvalidJson(f"not valid JSON: {exc}") from None
-
-
-def parse_own(raw: bytes) -> JSON:
-    """Read what `dump` wrote, where no integer is longer than 64 bits: quicker.
-
-    Raises:
-        InvalidJson: it is damaged.
-    """
-    try:
-        return orjson.loads(raw)
-    except ValueError as exc:
-        raise InvalidJson(f"damaged: {exc}") from None
 
 
 def dump(value: JSON) -> bytes:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ..core.errors import InvalidJson
-from ..core.jsontext import dump, parse_own
+from ..core.jsontext import dump, parse
 
 _VERSION = 2
 
@@ -38,7 +38,7 @@ class ProbeCache:
         raw = self._read(directory)
         if raw is not None:
             try:
-                kept = parse_own(raw)
+                kept = parse(raw, exact=False)
                 if kept["version"] == _VERSION and kept["directory"] == directory:
                     return Folder(*kept["folder"]), kept["answers"]
             except (InvalidJson, KeyError, TypeError):  # damaged: ask the programs again
