@@ -46,6 +46,14 @@ def test_a_hang_with_such_a_grandchild_ends_within_a_second_of_its_limit(yard, h
     assert yard.left() == []
 
 
+def test_waiting_for_it_costs_no_processor_time(yard, holder) -> None:
+    """A fifth of a second of waiting, not of spinning."""
+    yard.sh("true")
+    before = time.process_time()
+    assert yard.run(holder).cut_off
+    assert time.process_time() - before < 0.1
+
+
 def test_output_written_by_a_descendant_during_the_drain_is_kept(yard) -> None:
     """TRAPS: "a third 20 s on `sleep 20 & echo`" """
     done = yard.sh("(sleep 0.05; echo late) & echo early")
@@ -96,6 +104,19 @@ def test_a_program_that_cleans_up_on_term_has_the_time_to(yard, tmp_path) -> Non
     over = asyncio.run(timed(yard.sandbox.exec(yard.command("/bin/sh", "-c", text), ended=ended.append), 0.2))
     assert (ended[0].code, ended[0].stdout.head, (tmp_path / "cleaned").exists()) == (9, b"bye\n", True)
     assert over < 0.5
+
+
+def test_a_whole_group_is_asked_to_end_also_who_lost_the_environment(yard, until, tmp_path) -> None:
+    inner = f"trap 'echo asked > {tmp_path}/asked; exit' TERM; : > {tmp_path}/up; while :; do sleep 0.01; done"
+
+    async def given_up() -> None:
+        task = asyncio.create_task(yard.exec("/bin/sh", "-c", f'env -i /bin/sh -c "{inner}" & wait'))
+        await asyncio.to_thread(until, (tmp_path / "up").exists, "both are up")
+        task.cancel()
+        await asyncio.wait((task,))
+
+    asyncio.run(given_up())
+    assert (tmp_path / "asked").exists()
 
 
 def test_a_stopped_program_is_ended(yard) -> None:

@@ -135,7 +135,7 @@ def test_a_description_that_never_ends_is_cut_off(shelf) -> None:
     shelf.program("long", f"cat <<'END'\n{described(description='x' * 600_000)}\nEND")
     shelf.tool("good")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(probe, "SECONDS", 0.5)
+        patch.setattr(probe, "SECONDS", 1.5)
         assert shelf.opened() == ["custom_tool_good"]
     assert {name: code for name, (code, _) in shelf.problems().items()} == {
         "flood": "TIMEOUT",
@@ -196,7 +196,7 @@ def test_a_reference_within_a_schema_is_followed(says) -> None:
 def test_what_takes_too_long_is_ended_and_not_asked_again(shelf, monkeypatch) -> None:
     """5 s in earnest."""
     assert probe.SECONDS == 5.0
-    monkeypatch.setattr(probe, "SECONDS", 0.3)
+    monkeypatch.setattr(probe, "SECONDS", 1.5)
     shelf.program("slow", "sleep 60")
     shelf.program("deaf", "trap '' TERM; (setsid sleep 60 &); while :; do sleep 1; done")
     shelf.tool("good")

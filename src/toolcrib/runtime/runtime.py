@@ -25,7 +25,7 @@ from ..sandbox.guard import GuardedFiles
 from ..sandbox.unconfined import Unconfined
 from ..sources.executable import ExecutableSource, Settings, untrusted
 from ..sources.probe import Prober
-from ..sources.probe_cache import ProbeCache
+from ..sources.probe_cache import ProbeCache, undisturbed
 from ..store.artifacts import ArtifactFiles
 from ..store.home import Home
 from .compat import foreign_directories
@@ -128,6 +128,14 @@ class Crib:
             new is old for (new, _), (old, _) in zip(loaded, self._loaded, strict=True)
         ):
             return False
+        with undisturbed():
+            self.registry = self._executor.registry = self._registry_of(
+                loaded
+            )  # calls in flight keep the tool they have
+        self._loaded = loaded
+        return True
+
+    def _registry_of(self, loaded: Sequence[tuple[Loaded, int]]) -> Registry:
         fresh = Registry()
         for tool in self._own:
             fresh.register(tool, rank=OWN)
@@ -138,9 +146,8 @@ class Crib:
                 [problem for each in offers for problem in each.problems],
                 rank=rank,
             )
-        self.registry = self._executor.registry = fresh  # calls in flight keep the tool they have
-        self._loaded = loaded
-        return True
+        fresh.tools()
+        return fresh
 
     # Calling
 

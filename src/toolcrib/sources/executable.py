@@ -14,7 +14,7 @@ from ..core.schema import Schema
 from ..core.source import Loaded, Problem
 from ..core.tool import NAME, Capabilities, Tool
 from .probe import Prober
-from .probe_cache import NO_FOLDER, Answer, Folder, ProbeCache
+from .probe_cache import NO_FOLDER, Answer, Folder, ProbeCache, undisturbed
 
 CAPABILITIES = Capabilities(executes_commands=True)
 _AT_ONCE = 8
@@ -23,20 +23,27 @@ _SETTLED_NS = 1_000_000_000
 _NOT_THERE = (0, 0, 0, 0, 0)
 
 
+class ToolSettings(NamedTuple):
+    """What the user's configuration says of one tool, by its exposed name."""
+
+    seconds: float | None = None
+    variables: tuple[str, ...] = ()
+
+
 class Settings(NamedTuple):
     """What the configuration says of executable tools."""
 
     prefix: str = "custom_tool_"
     limits: Limits = Limits()
     variables: tuple[str, ...] = ("PATH", "HOME", "USER")
-    per_tool: Mapping[str, "ToolSettings"] = {}
+    per_tool: Mapping[str, ToolSettings] = {}
 
-
-class ToolSettings(NamedTuple):
-    """What the user's configuration says of one tool, by its exposed name."""
-
-    seconds: float | None = None
-    variables: tuple[str, ...] = ()
+    def of(self, name: str, wish: float | None) -> tuple[Limits, tuple[str, ...]]:
+        """For one tool: the user's word for it, else its own wish for time, else what holds for all."""
+        special = self.per_tool.get(name, ToolSettings())
+        seconds = special.seconds or wish or self.limits.seconds
+        limits = Limits(seconds, self.limits.output_bytes, self.limits.memory_bytes)
+        return limits, tuple(dict.fromkeys((*self.variables, *special.variables)))
 
 
 class ExecutableSource:
@@ -61,19 +68,21 @@ class ExecutableSource:
         self._loaded = Loaded()
 
     async def load(self) -> Loaded:
-        first = self._folder is None
-        if self._folder is None:
-            self._folder, self._answers = self._cache.recall(self.directory)
-        folder = look(self.directory, self._folder)
-        if folder.states != self._folder.states or folder.names != self._folder.names:
+        with undisturbed():
+            first = self._folder is None
+            if self._folder is None:
+                self._folder, self._answers = self._cache.recall(self.directory)
+            folder = look(self.directory, self._folder)
+            same = folder.states == self._folder.states and folder.names == self._folder.names
+            if same and first:
+                self._loaded = self._offer()
+        if not same:
             self._answers = await self._ask(folder, self._folder)
+            self._loaded = self._offer()
             # Being short of something says nothing about a program: then all are asked again.
             if not any(len(answer) == 2 and answer[0] == "RESOURCE_EXHAUSTED" for answer in self._answers.values()):
                 self._folder = folder
                 self._cache.keep(self.directory, folder, self._answers)
-        elif not first:
-            return self._loaded
-        self._loaded = self._offer()
         return self._loaded
 
     async def _ask(self, folder: Folder, before: Folder) -> dict[str, Answer]:
@@ -90,17 +99,36 @@ class ExecutableSource:
 
     def _offer(self) -> Loaded:
         tools, problems = [], []
-        for name, answer in self._answers.items():
-            path = f"{self.directory}/{name}"
+        settings = self._settings
+        for file, answer in self._answers.items():
+            path = f"{self.directory}/{file}"
             if len(answer) == 2:
                 problems.append(Problem(path, *answer))
-            elif len(self._settings.prefix) + len(answer[0]) > 64:
-                message = (
-                    f"{self._settings.prefix}{answer[0]} is longer than 64 characters; give the tool a shorter name"
-                )
+                continue
+            own_name, description, schema, dialect, version, digest, wish = answer
+            name = settings.prefix + own_name
+            if len(name) > 64:
+                message = f"{name} is longer than 64 characters; give the tool a shorter name"
                 problems.append(Problem(path, "TOOL_NAME_INVALID", message))
-            else:
-                tools.append(self._tool(path, answer))
+                continue
+            limits, variables = settings.limits, settings.variables
+            if wish is not None or name in settings.per_tool:
+                limits, variables = settings.of(name, wish)
+            backend = ProcessBackend(path, variables, dialect)
+            tools.append(
+                Tool(
+                    name,
+                    description,
+                    Schema(None, schema),
+                    backend,
+                    "executable",
+                    path,
+                    version,
+                    digest,
+                    CAPABILITIES,
+                    limits,
+                )
+            )
         return Loaded(tuple(tools), tuple(problems))
 
     async def _probe(self, program: str, at_once: asyncio.Semaphore) -> Answer:
@@ -119,29 +147,6 @@ class ExecutableSource:
             raise ToolcribError(
                 f"it leads out of the project, to {os.path.realpath(path)}", code="PATH_OUTSIDE_WORKSPACE"
             )
-
-    def _tool(self, path: str, answer: Answer) -> Tool:
-        own_name, description, schema, dialect, version, digest, wish = answer
-        settings = self._settings
-        name = settings.prefix + own_name
-        limits, variables = settings.limits, settings.variables
-        special = settings.per_tool.get(name)
-        if special is not None or wish is not None:
-            seconds = (special.seconds if special else None) or wish or limits.seconds
-            limits = Limits(seconds, limits.output_bytes, limits.memory_bytes)
-            variables = tuple(dict.fromkeys((*variables, *(special.variables if special else ()))))
-        return Tool(
-            name,
-            description,
-            Schema(None, schema),
-            ProcessBackend(path, variables, dialect),
-            "executable",
-            path,
-            version,
-            digest,
-            CAPABILITIES,
-            limits,
-        )
 
 
 def look(directory: str, before: Folder = NO_FOLDER) -> Folder:

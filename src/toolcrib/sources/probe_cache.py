@@ -1,6 +1,8 @@
 """What programs said of themselves, kept with the state of their files, failures too."""
 
-from collections.abc import Callable, Sequence
+import gc
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from ..core.errors import InvalidJson
@@ -56,3 +58,15 @@ class ProbeCache:
             self._write(directory, dump(kept))
         except (OSError, InvalidJson):  # a full or read-only home, a path that is not UTF-8: slower, but right
             pass
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Looking for garbage among thousands of lasting objects while they are made only costs time. Not across an await."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
