@@ -168,7 +168,6 @@ def test_a_cut_through_a_character_leaves_no_half(yard) -> None:
     assert text.startswith("☃" * 16 + "\n[… 2900 of 3000 bytes left out")
 
 
-@pytest.mark.xfail(reason="up to three bytes that are no text are dropped from each end of a cut output")
 def test_bytes_that_are_no_text_are_shown_in_a_cut_output_too(yard) -> None:
     done = yard.run("/bin/cat", stdin=b"\xff\xfe" + b"x" * 5000, keep=100)
     assert done.stdout.text().startswith("\\xff\\xfexx")
@@ -190,7 +189,6 @@ def test_one_loud_program_does_not_keep_the_loop_from_a_quiet_one(yard) -> None:
     assert asyncio.run(both()) == b"quiet\n"
 
 
-@pytest.mark.xfail(reason="the note calls an artifact the whole although it holds only the beginning")
 def test_an_artifact_that_holds_the_beginning_only_is_not_called_the_whole() -> None:
     stream = Captured(b"head", b"tail", ARTIFACT_BYTES + 8, ("id", "/path", ARTIFACT_BYTES))
     assert "the whole is artifact" not in stream.text()

@@ -62,3 +62,20 @@ def test_the_searcher_itself_is_never_ended() -> None:
     text = "import os; from toolcrib.sandbox.sweep import end_marked; end_marked(os.environ['TOOLCRIB_CALL_ID'])"
     done = subprocess.run([sys.executable, "-c", text], env={**os.environ, "TOOLCRIB_CALL_ID": mark})
     assert done.returncode == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_one_that_keeps_changing_its_program_is_found(tmp_path) -> None:
+    """In the middle of an exec a process has no environment to read; it is looked at again."""
+    script = tmp_path / "again"
+    script.write_text('#!/bin/sh\nexec "$0"\n')
+    script.chmod(0o755)
+    for number in range(30):
+        mark = f"tcexec{os.getpid()}-{number}"
+        process = subprocess.Popen([script], env={"TOOLCRIB_CALL_ID": mark}, start_new_session=True)
+        try:
+            assert signal_marked(mark, signal.SIGKILL) == 1
+            assert process.wait(5) == -signal.SIGKILL
+        finally:
+            process.kill()
+            process.wait()

@@ -1,5 +1,6 @@
 """A command to start and how it ended. Plain data; starting it is the sandbox's business."""
 
+import codecs
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -47,13 +48,15 @@ class Captured:
         """Readable whatever the bytes: one that is not UTF-8 is shown as `\\xNN`, and nothing is dropped in silence."""
         if not self.omitted:
             return _readable(self.head + self.tail)
-        where = f"; the whole is artifact {self.artifact[0]}" if self.artifact else ""
+        where = ""
+        if self.artifact:
+            ident, _, kept = self.artifact
+            where = f"; the {'whole is' if kept == self.total else f'first {kept} are'} artifact {ident}"
         note = f"\n[… {self.omitted} of {self.total} bytes left out{where} …]\n"
         # The cut may fall inside a character: its bytes belong to the part that was left out.
-        head, tail = self.head.decode("utf-8", "ignore"), self.tail.decode("utf-8", "ignore")
-        if len(head.encode()) < len(self.head) - 3 or len(tail.encode()) < len(self.tail) - 3:
-            head, tail = _readable(self.head), _readable(self.tail)
-        return head + note + tail
+        head = codecs.getincrementaldecoder("utf-8")("backslashreplace").decode(self.head)
+        start = next((at for at, byte in enumerate(self.tail[:4]) if byte & 0xC0 != 0x80), 0)
+        return head + note + _readable(self.tail[start:])
 
 
 @dataclass(frozen=True, slots=True)

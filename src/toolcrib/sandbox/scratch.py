@@ -38,17 +38,20 @@ class Scratch:
             raise ToolError(message, code="RESOURCE_EXHAUSTED", before_effect=True) from None
         return path
 
-    def give_back(self, path: str) -> bool:
-        """Done with it. False when something was left in it, and it must be removed."""
+    def give_back(self, path: str) -> str | None:
+        """Done with it: the path is gone at once. Returns where what was left in it lies now, to be removed."""
+        elsewhere = self._next()
         try:
-            if stat.S_IMODE(os.lstat(path).st_mode) == 0o700 and not os.listdir(path):
-                fresh = self._next()
-                os.rename(path, fresh)
-                self._spare.append(fresh)
-                return True
+            os.rename(path, elsewhere)
+        except OSError:  # the tool removed it
+            return None
+        try:
+            if stat.S_IMODE(os.lstat(elsewhere).st_mode) == 0o700 and not os.listdir(elsewhere):
+                self._spare.append(elsewhere)
+                return None
         except OSError:
             pass
-        return False
+        return elsewhere
 
     def keep(self, path: str) -> None:
         """It was not used: it is as good for the next call."""

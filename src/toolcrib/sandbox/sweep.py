@@ -15,6 +15,9 @@ _TRUSTED_RANGE_SECONDS = 0.5
 _LONG_RANGE = 2000
 _ROUNDS = 200
 _QUIET_ROUNDS = 8
+_LOOKS = 100
+_MEMORY, _ENVIRONMENT = 20, 47
+"""Where the size of its memory and the start of its environment stand in a process's `stat`, after its name."""
 
 
 def newest_pid() -> int:
@@ -62,13 +65,25 @@ def signal_marked(mark: str, number: int, *, first: int = 0, seconds: float = fl
         return 0
     needle = mark.encode()
     reached = 0
-    for pid in _candidates(first, seconds):
-        if _carries(pid, needle):
-            try:
-                os.kill(pid, number)
-                reached += 1
-            except OSError:
-                pass
+    looked_at = _candidates(first, seconds)
+    for _ in range(_LOOKS):
+        unclear = []
+        for pid in looked_at:
+            environ = _environ(pid)
+            if environ is None:
+                continue
+            if not environ and _is_changing_program(pid):
+                unclear.append(pid)
+            elif needle + b"\0" in environ or needle + b"," in environ:
+                try:
+                    os.kill(pid, number)
+                    reached += 1
+                except OSError:
+                    pass
+        if not unclear:
+            break
+        looked_at = unclear
+        time.sleep(0.0002)
     return reached
 
 
@@ -80,17 +95,29 @@ def _candidates(first: int, seconds: float) -> list[int]:
     return [int(name) for name in os.listdir("/proc") if name.isdigit() and int(name) != own]
 
 
-def _carries(pid: int, needle: bytes) -> bool:
+def _environ(pid: int) -> bytes | None:
+    """The environment a process was started with; None for one that is gone, or not ours to read."""
     try:
         fd = os.open(f"/proc/{pid}/environ", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
-        return False
+        return None
+    environ = b""
     try:
-        environ = b""
         while chunk := os.read(fd, 65536):
             environ += chunk
     except OSError:
-        return False
+        return None
     finally:
         os.close(fd)
-    return needle + b"\0" in environ or needle + b"," in environ
+    return environ
+
+
+def _is_changing_program(pid: int) -> bool:
+    """Whether one without an environment was in the middle of an exec: it has memory, and none in there yet, or by now."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:
+            fields = file.read().rsplit(b") ", 1)[-1].split()
+        memory, start, end = fields[_MEMORY], fields[_ENVIRONMENT], fields[_ENVIRONMENT + 1]
+    except (OSError, IndexError):
+        return False
+    return memory != b"0" and (start == b"0" or start != end)

@@ -50,8 +50,9 @@ class Unconfined:
         try:
             return await program.run(ended)
         finally:
-            if not self.scratch.give_back(tmp):
-                await asyncio.to_thread(remove_tree, tmp)  # a tool may leave a million files
+            leftover = self.scratch.give_back(tmp)
+            if leftover is not None:  # a million files, perhaps: in a thread, and on nobody's time
+                poller.loop.run_in_executor(None, remove_tree, leftover)
 
     def close(self) -> None:
         for poller in self._pollers.values():

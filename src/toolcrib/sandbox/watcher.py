@@ -36,7 +36,7 @@ class Watcher:
         self._pipe = -1
 
     def ensure(self) -> None:
-        if self._pid:
+        if self._pid and not self._died():
             return
         made: list[int] = []
         try:
@@ -52,6 +52,17 @@ class Watcher:
         finally:
             for fd in made:
                 os.close(fd)
+
+    def _died(self) -> bool:
+        """Somebody killed it; then another takes its place."""
+        try:
+            if os.waitpid(self._pid, os.WNOHANG)[0] == 0:
+                return False
+        except ChildProcessError:  # the host program waits for all children, and nobody can tell
+            return False
+        os.close(self._pipe)
+        self._pid, self._pipe = 0, -1
+        return True
 
     def close(self) -> None:
         if not self._pid:

@@ -22,6 +22,7 @@ SECONDS = 5.0
 """How long a program may take to say what it is."""
 _OUTPUT_BYTES = 512 * 1024
 _SAID = 500
+_WORDS = 16 * 1024
 _LINE = re.compile(r"([A-Za-z_][A-Za-z0-9_-]*)\s*:\s*(.*)")
 _TYPES = {"string", "number", "integer", "boolean", "array", "object"}
 _OPTIONAL = re.compile(r"\(?optional\)?[:,]?\s*", re.IGNORECASE)
@@ -57,6 +58,8 @@ class Prober:
         _check_name(name)
         if not isinstance(text, str) or not text.strip():
             raise _malformed("`description` must say in words what the tool does")
+        if len(text) > _WORDS:
+            raise _malformed(f"`description` has {len(text)} characters; a model is shown at most {_WORDS}")
         compiled(schema)
         seconds = None
         # A program that does not know the verb should answer with its usage. One that takes every verb for `run` must

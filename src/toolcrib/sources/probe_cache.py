@@ -41,9 +41,10 @@ class ProbeCache:
         if raw is not None:
             try:
                 kept = parse(raw, exact=False)
-                if kept["version"] == _VERSION and kept["directory"] == directory:
-                    return Folder(*kept["folder"]), kept["answers"]
-            except (InvalidJson, KeyError, TypeError):  # damaged: ask the programs again
+                folder, answers = Folder(*kept["folder"]), kept["answers"]
+                if (kept["version"], kept["directory"]) == (_VERSION, directory) and _whole(folder, answers):
+                    return folder, answers
+            except (InvalidJson, KeyError, TypeError, AttributeError):  # damaged: ask the programs again
                 pass
         return NO_FOLDER, {}
 
@@ -60,9 +61,13 @@ class ProbeCache:
             pass
 
 
+def _whole(folder: Folder, answers: dict[str, Answer]) -> bool:
+    return len(folder.states) == 5 * len(folder.names) and {len(answer) for answer in answers.values()} <= {2, 7}
+
+
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Looking for garbage among thousands of lasting objects while they are made only costs time. Not across an await."""
+    """Looking for garbage among thousands of lasting objects while they are made only costs time. No await in here."""
     was_on = gc.isenabled()
     gc.disable()
     try:

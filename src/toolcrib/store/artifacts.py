@@ -4,6 +4,7 @@ import os
 import re
 import stat
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 
 from .home import PRIVATE_FILE, Home
@@ -32,7 +33,8 @@ class ArtifactFiles:
         if not self._pruned:  # once in a runtime's life is often enough
             self._pruned = True
             for artifact in self.due():
-                os.unlink(artifact.path)
+                with suppress(FileNotFoundError):  # another runtime was quicker
+                    os.unlink(artifact.path)
         path = os.path.join(self._home.directory("artifacts"), name)
         return name, path, os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE)
 
