@@ -131,3 +131,20 @@ def test_removing_what_is_not_there_or_is_a_link_or_a_file(tmp_path) -> None:
     for name in ("nothing", "link", "file"):
         remove_tree(str(tmp_path / name))
     assert os.listdir(tmp_path) == ["kept"]
+
+
+def test_a_tool_cannot_pass_a_file_on_by_turning_back_the_clock() -> None:
+    """What one call leaves in its directory is never there for the next, whatever times it sets."""
+    scratch = Scratch(f"test{os.getpid()}")
+    try:
+        first = scratch.take()
+        assert scratch.give_back(first) is None
+        second = scratch.take()
+        before = os.stat(second)
+        with open(f"{second}/message", "w") as file:
+            file.write("for the next")
+        os.utime(second, ns=(before.st_atime_ns, before.st_mtime_ns))
+        assert scratch.give_back(second) is not None
+        assert os.listdir(scratch.take()) == []
+    finally:
+        scratch.close()

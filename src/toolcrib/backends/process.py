@@ -76,23 +76,21 @@ def callers(environ: Mapping[str, str]) -> dict[str, str]:
 def file_digest(path: str) -> str:
     """SHA-256 of a file, read again only when the file is another one; empty when it cannot be read."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return ""
-    try:
-        seen = os.fstat(fd)
-        identity = (seen.st_ino, seen.st_mtime_ns, seen.st_ctime_ns, seen.st_size)
+        identity = _identity(os.stat(path))
         held = _digests.get(path)
         if held is not None and held[0] == identity:
             return held[1]
-        with open(fd, "rb", closefd=False) as file:
+        with open(path, "rb") as file:
+            identity = _identity(os.fstat(file.fileno()))
             digest = "sha256:" + hashlib.file_digest(file, "sha256").hexdigest()
     except OSError:
         return ""
-    finally:
-        os.close(fd)
     _digests[path] = (identity, digest)
     return digest
+
+
+def _identity(seen: os.stat_result) -> tuple[int, int, int, int]:
+    return seen.st_ino, seen.st_mtime_ns, seen.st_ctime_ns, seen.st_size
 
 
 def _lines(args: Mapping[str, JSON]) -> bytes:

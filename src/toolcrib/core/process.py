@@ -2,8 +2,8 @@
 
 import codecs
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Protocol
+from types import MappingProxyType
+from typing import NamedTuple, Protocol
 
 from .limits import Limits
 
@@ -16,22 +16,20 @@ class Artifacts(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
-    """One program start."""
+class Command(NamedTuple):
+    """One program start. Named tuples, as all that is made for every call."""
 
     argv: tuple[str, ...]
     cwd: str
     mark: str
     """In the environment of the program and of all it starts, so that none is left behind."""
-    env: Mapping[str, str] = field(default_factory=dict)
+    env: Mapping[str, str] = MappingProxyType({})
     stdin: bytes = b""
     limits: Limits = Limits()
     artifacts: Artifacts | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Captured:
+class Captured(NamedTuple):
     """One output stream: what was kept, and exactly how much came."""
 
     head: bytes = b""
@@ -59,8 +57,7 @@ class Captured:
         return head + note + _readable(self.tail[start:])
 
 
-@dataclass(frozen=True, slots=True)
-class Completed:
+class Completed(NamedTuple):
     """How a program ended. `code` is its exit status, 128+N for death by signal N."""
 
     code: int

@@ -7,6 +7,8 @@ import tempfile
 
 from ..core.errors import ToolError
 
+_FRESH = stat.S_IFDIR | 0o700
+
 
 class Scratch:
     """Hands out empty directories below one root.
@@ -19,6 +21,8 @@ class Scratch:
         self.root = os.path.join(tempfile.gettempdir(), f"toolcrib-{owner}")
         self._spare: list[str] = []
         self._numbers = itertools.count(1)
+        self._left: dict[str, int] = {}
+        """When each spare was last changed, by us: one that nobody touched since need not be looked into."""
 
     def take(self) -> str:
         """Raises: `ToolError` when there is no room for one; nothing happened."""
@@ -41,17 +45,21 @@ class Scratch:
     def give_back(self, path: str) -> str | None:
         """Done with it: the path is gone at once. Returns where what was left in it lies now, to be removed."""
         elsewhere = self._next()
+        known = self._left.pop(path, None)
+        try:
+            seen = os.lstat(path)
+            # A tool can set a time of modification, but not the time at which it did so.
+            clean = seen.st_mode == _FRESH and (seen.st_ctime_ns == known or not os.listdir(path))
+        except OSError:
+            clean = False
         try:
             os.rename(path, elsewhere)
+            if clean:
+                self._left[elsewhere] = os.lstat(elsewhere).st_ctime_ns
+                self._spare.append(elsewhere)
         except OSError:  # the tool removed it
             return None
-        try:
-            if stat.S_IMODE(os.lstat(elsewhere).st_mode) == 0o700 and not os.listdir(elsewhere):
-                self._spare.append(elsewhere)
-                return None
-        except OSError:
-            pass
-        return elsewhere
+        return None if clean else elsewhere
 
     def keep(self, path: str) -> None:
         """It was not used: it is as good for the next call."""
@@ -59,6 +67,7 @@ class Scratch:
 
     def close(self) -> None:
         self._spare.clear()
+        self._left.clear()
         remove_tree(self.root)
 
     def _next(self) -> str:

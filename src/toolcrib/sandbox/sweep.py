@@ -113,7 +113,7 @@ def _environ(pid: int) -> bytes | None:
 
 
 def _is_changing_program(pid: int) -> bool:
-    """Whether one without an environment was in the middle of an exec: it has memory, and none in there yet, or by now."""
+    """Whether one that shows no environment is in the middle of an exec: it has memory, and no environment yet."""
     try:
         with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:
             fields = file.read().rsplit(b") ", 1)[-1].split()
