@@ -2,11 +2,13 @@
 
 import asyncio
 import os
+from pathlib import Path
 
 import pytest
 
 from toolcrib.core.context import new_id
 from toolcrib.core.process import Captured, Command, Completed
+from toolcrib.sandbox import poller, spawn, sweep, unconfined
 from toolcrib.sandbox.unconfined import Unconfined
 from toolcrib.testing import ScriptedSandbox
 
@@ -21,11 +23,29 @@ COMMAND = Command(
 )
 
 
-@pytest.fixture(params=["unconfined", "scripted"])
-def sandbox(request):
+def left_behind() -> list[str]:
+    found = []
+    for place in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if MARK.encode() in place.read_bytes():
+                found.append(place.parent.name)
+        except OSError:  # gone, or not ours
+            pass
+    return found
+
+
+@pytest.fixture(params=["unconfined", "unconfined, another Python", "unconfined, another system", "scripted"])
+def sandbox(request, monkeypatch):
+    """Each implementation, and the one that starts processes also with what it falls back to elsewhere."""
     if request.param == "scripted":
         yield ScriptedSandbox(ANSWER, ANSWER)
         return
+    if request.param.endswith("Python"):
+        monkeypatch.setattr(spawn, "FAST", False)
+    if request.param.endswith("system"):  # no pidfd, no epoll, no /proc
+        monkeypatch.setattr(unconfined, "LINUX", False)
+        monkeypatch.setattr(sweep, "LINUX", False)
+        monkeypatch.setattr(poller, "_HAS_EPOLL", False)
     sandbox = Unconfined(new_id())
     yield sandbox
     sandbox.close()
@@ -54,3 +74,27 @@ def test_the_scripted_one_starts_nothing_and_remembers(tmp_path) -> None:
     command = Command(("/bin/sh", "-c", f": > {tmp_path}/ran"), "/", "m")
     assert asyncio.run(sandbox.exec(command)) == Completed(0, Captured(b"plain", total=5), Captured())
     assert (sandbox.commands, os.listdir(tmp_path)) == ([command], [])
+
+
+def test_a_hanging_command_ends_when_it_is_cancelled(sandbox) -> None:
+    """Its descendants in its session too, wherever there is nothing better than a process group."""
+    if isinstance(sandbox, ScriptedSandbox):
+        pytest.skip("nothing hangs that does not run")
+
+    async def main() -> None:
+        task = asyncio.create_task(sandbox.exec(COMMAND._replace(argv=("/bin/sh", "-c", "sleep 60 & sleep 60"))))
+        await asyncio.sleep(0.05)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            async with asyncio.timeout(5):
+                await task
+
+    asyncio.run(main())
+    assert left_behind() == []
+
+
+def test_much_input_that_nobody_reads(sandbox) -> None:
+    if isinstance(sandbox, ScriptedSandbox):
+        pytest.skip("nothing reads that does not run")
+    done = asyncio.run(sandbox.exec(COMMAND._replace(argv=("/bin/sh", "-c", "exit 7"), stdin=b"x" * 5_000_000)))
+    assert done.code == 7

@@ -35,10 +35,12 @@ def start(argv: Sequence[str], *, cwd: str, env: Mapping[str, str], stdin: int, 
     try:
         if FAST:
             return _vfork(argv, cwd, env, stdin, stdout, stderr)
-        return subprocess.Popen(  # pragma: no cover  # a Python whose fork_exec we do not know
+        process = subprocess.Popen(  # a Python whose fork_exec we do not know
             argv, cwd=cwd, env=dict(env), stdin=stdin, stdout=stdout, stderr=stderr,
             start_new_session=True, close_fds=True,
-        ).pid  # fmt: skip
+        )  # fmt: skip
+        process.returncode = 0  # the pid is ours to wait for; left alone, the object would do it behind our back
+        return process.pid
     except (OSError, ValueError) as exc:
         raise _readable(argv[0], exc) from None
 
