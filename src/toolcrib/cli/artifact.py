@@ -11,6 +11,7 @@ from typing import BinaryIO
 from ..core.jsontext import dump_ascii
 from ..store.artifacts import ArtifactFiles
 from ..store.home import Home
+from ._parser import verb_parser
 from ._text import visible
 
 EXAMPLE = """
@@ -26,10 +27,7 @@ _JSON_BYTES = 1024 * 1024
 
 
 def main(argv: list[str]) -> int:
-    parser = argparse.ArgumentParser(
-        prog="toolcrib artifact", description="Read output that was too long to show.", epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False,
-    )  # fmt: skip
+    parser = verb_parser("artifact", "Read output that was too long to show.", EXAMPLE)
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="show|list")
     show = verbs.add_parser("show", help="print one artifact", allow_abbrev=False)
     show.add_argument("id", help="as a result or `artifact list` names it; never a path")

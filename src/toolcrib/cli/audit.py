@@ -13,6 +13,7 @@ from ..observe.verify import LOST, records, runtime_of, verify
 from ..runtime.build import read_config
 from ..runtime.config import Config
 from ..store.home import Home
+from ._parser import verb_parser
 from ._text import one_line, visible
 from .clean import living_runtimes
 
@@ -32,10 +33,7 @@ _RUNNING = "running"
 
 
 def main(argv: list[str]) -> int:
-    parser = argparse.ArgumentParser(
-        prog="toolcrib audit", description="Read or verify the record of every call.", epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False,
-    )  # fmt: skip
+    parser = verb_parser("audit", "Read or verify the record of every call.", EXAMPLE)
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="show|verify")
     show = verbs.add_parser("show", help="the newest records, newest last", allow_abbrev=False)
     show.add_argument("--limit", type=_count, default=_LIMIT, metavar="N", help=f"how many (default {_LIMIT})")

@@ -1,6 +1,5 @@
 """`toolcrib check`: every fault of a tool, with its place and what puts it right."""
 
-import argparse
 import asyncio
 import os
 import shlex
@@ -15,6 +14,7 @@ from ..runtime.build import build
 from ..runtime.compat import foreign_directories
 from ..runtime.runtime import Crib
 from ._examine import Checked, Examiner
+from ._parser import verb_parser
 from ._program import NO_EXECUTE_BIT, Finding
 from ._text import visible
 
@@ -36,10 +36,9 @@ class NoTarget(Exception):
 
 
 def main(argv: list[str]) -> int:
-    parser = argparse.ArgumentParser(
-        prog="toolcrib check", epilog=EXAMPLE, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False,
-        description="Start tools afresh to be described, and report every fault with its place and fix.",
-    )  # fmt: skip
+    parser = verb_parser(
+        "check", "Start tools afresh to be described, and report every fault with its place and fix.", EXAMPLE
+    )
     parser.add_argument(
         "targets", nargs="*", metavar="PATH|NAME", help="programs or tools (default: all that are here)"
     )

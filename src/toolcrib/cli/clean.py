@@ -1,6 +1,5 @@
 """`toolcrib clean`: old artifacts, caches, and what killed runtimes left in the temporary directory."""
 
-import argparse
 import os
 import re
 import stat
@@ -14,6 +13,7 @@ from ..core.jsontext import dump_ascii
 from ..sandbox.scratch import remove_tree
 from ..store.artifacts import ArtifactFiles
 from ..store.home import Home
+from ._parser import verb_parser
 from ._text import visible
 
 EXAMPLE = """
@@ -34,10 +34,7 @@ class Leftover(NamedTuple):
 
 
 def main(argv: list[str]) -> int:
-    parser = argparse.ArgumentParser(
-        prog="toolcrib clean", description="Remove what is old or no longer needed.", epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False,
-    )  # fmt: skip
+    parser = verb_parser("clean", "Remove what is old or no longer needed.", EXAMPLE)
     parser.add_argument("--all", action="store_true", help="all artifacts, and the caches")
     parser.add_argument("--dry-run", action="store_true", help="remove nothing")
     parser.add_argument("--json", action="store_true", help="print one JSON document")

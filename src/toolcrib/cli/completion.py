@@ -4,9 +4,8 @@ The scripts ask the command itself: `list --names` for the tools, which is quick
 always true. Of either, only words made of plain characters are taken, so nothing that a tool says reaches the shell.
 """
 
-import argparse
-
 from . import VERBS
+from ._parser import verb_parser
 
 EXAMPLE = """
   source <(toolcrib completion bash)                                     in ~/.bashrc
@@ -100,10 +99,7 @@ complete -c crib -f -a '(__toolcrib_words)'
 
 
 def main(argv: list[str]) -> int:
-    parser = argparse.ArgumentParser(
-        prog="toolcrib completion", description="Print the script that lets Tab complete verbs, tools and flags.",
-        epilog=EXAMPLE, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False,
-    )  # fmt: skip
+    parser = verb_parser("completion", "Print the script that lets Tab complete verbs, tools and flags.", EXAMPLE)
     parser.add_argument("shell", choices=["bash", "zsh", "fish"])
     print(script(parser.parse_args(argv).shell), end="")
     return 0

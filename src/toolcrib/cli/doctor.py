@@ -1,6 +1,5 @@
 """`toolcrib doctor`: what works here, what does not, and what to do about it."""
 
-import argparse
 import asyncio
 import os
 import shutil
@@ -20,6 +19,7 @@ from ..runtime.config import BUILT_SANDBOXES, SANDBOXES, Config
 from ..runtime.runtime import Crib
 from ..sandbox import spawn
 from ..store.home import Home
+from ._parser import verb_parser
 from ._text import visible
 
 EXAMPLE = """
@@ -42,10 +42,7 @@ class Check(NamedTuple):
 
 
 def main(argv: list[str]) -> int:
-    parser = argparse.ArgumentParser(
-        prog="toolcrib doctor", description="Say what works here and what does not.", epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False,
-    )  # fmt: skip
+    parser = verb_parser("doctor", "Say what works here and what does not.", EXAMPLE)
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     options = parser.parse_args(argv)
     home, workspace = Home(), os.getcwd()

@@ -1,6 +1,5 @@
 """`toolcrib new`: a tool that works at once, to be changed into the one you want."""
 
-import argparse
 import asyncio
 import os
 import shlex
@@ -18,6 +17,7 @@ from ..runtime.config import Config
 from ..sandbox.unconfined import Unconfined
 from ..sources.scaffold import SCAFFOLDS, Scaffold, check_name, write
 from ..store.home import Home
+from ._parser import verb_parser
 from ._text import readable, visible
 
 EXAMPLE = """
@@ -33,10 +33,7 @@ class Unwritten(Exception):
 
 
 def main(argv: list[str]) -> int:
-    parser = argparse.ArgumentParser(
-        prog="toolcrib new", description="Write a new tool that works at once.", epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False,
-    )  # fmt: skip
+    parser = verb_parser("new", "Write a new tool that works at once.", EXAMPLE)
     parser.add_argument("kind", choices=["executable"], help="what kind of tool: a program that describes itself")
     parser.add_argument("name", metavar="NAME", help="A-Z a-z 0-9 _ -")
     parser.add_argument("--lang", choices=list(SCAFFOLDS), default="python", help="the language (default: python)")

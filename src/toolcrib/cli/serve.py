@@ -1,6 +1,5 @@
 """`toolcrib serve mcp`: the tools for an agent that speaks the Model Context Protocol."""
 
-import argparse
 import asyncio
 import os
 import signal
@@ -14,6 +13,7 @@ from ..policy.approvers import SaysYes
 from ..runtime.build import open as open_crib
 from ..serve.stdio import serve_stdio
 from ..store.home import Home
+from ._parser import verb_parser
 
 EXAMPLE = """
   toolcrib serve mcp                            speak MCP on stdin and stdout
@@ -23,10 +23,7 @@ CLIENTS = ("claude", "codex", "gemini", "json")
 
 
 def main(argv: list[str]) -> int:
-    parser = argparse.ArgumentParser(
-        prog="toolcrib serve", description="Offer the tools to an agent.", epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False,
-    )  # fmt: skip
+    parser = verb_parser("serve", "Offer the tools to an agent.", EXAMPLE)
     parser.add_argument("protocol", choices=["mcp"])
     parser.add_argument("--ask", choices=["client"], help="leave an `ask` to the client, which asks by itself")
     parser.add_argument("--workspace", default=".", help="the directory the tools work in (default: this one)")

@@ -1,6 +1,5 @@
 """`toolcrib show`: everything about one tool."""
 
-import argparse
 import asyncio
 import os
 import sys
@@ -16,6 +15,7 @@ from ..runtime.runtime import Crib
 from ..store.state import State
 from ._approver import SCOPE
 from ._flags import flag_lines
+from ._parser import verb_parser
 from ._survey import about
 from ._text import visible
 from .call import OWN
@@ -27,10 +27,7 @@ EXAMPLE = """
 
 
 def main(argv: list[str]) -> int:
-    parser = argparse.ArgumentParser(
-        prog="toolcrib show", description="Show everything about one tool.", epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False,
-    )  # fmt: skip
+    parser = verb_parser("show", "Show everything about one tool.", EXAMPLE)
     parser.add_argument("name", metavar="NAME", help="its name, with or without the prefix")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     options = parser.parse_args(argv)

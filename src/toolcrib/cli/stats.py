@@ -1,11 +1,11 @@
 """`toolcrib stats`: what was called, and how it went, counted from the record."""
 
-import argparse
 import sys
 
 from ..core.jsontext import dump_ascii
 from ..observe.verify import fold
 from ..store.home import Home
+from ._parser import verb_parser
 from ._text import visible
 from .clean import living_runtimes
 
@@ -18,10 +18,7 @@ Every call counts, whatever became of it: also those that were refused, invalid,
 
 
 def main(argv: list[str]) -> int:
-    parser = argparse.ArgumentParser(
-        prog="toolcrib stats", description="Count the calls in the record.", epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False,
-    )  # fmt: skip
+    parser = verb_parser("stats", "Count the calls in the record.", EXAMPLE)
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     options = parser.parse_args(argv)
     try:

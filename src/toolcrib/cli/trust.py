@@ -1,6 +1,5 @@
 """`toolcrib trust`: a person looks at a project's tools, and says that they may be used."""
 
-import argparse
 import asyncio
 import os
 import sys
@@ -10,6 +9,7 @@ from ..core.jsontext import dump_ascii
 from ..policy.trust import Trust
 from ..store.home import Home
 from ._approver import asks, at_terminal
+from ._parser import verb_parser
 from ._project import MOST_FILES, Entry, entries
 from ._text import readable, visible
 
@@ -21,11 +21,9 @@ EXAMPLE = """
 
 
 def main(argv: list[str]) -> int:
-    parser = argparse.ArgumentParser(
-        prog="toolcrib trust",
-        description="Show what a project brings, and offer it from now on. Nothing of it runs before.",
-        epilog=EXAMPLE, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False,
-    )  # fmt: skip
+    parser = verb_parser(
+        "trust", "Show what a project brings, and offer it from now on. Nothing of it runs before.", EXAMPLE
+    )
     parser.add_argument("path", nargs="?", default=".", metavar="PATH", help="the project (default: this directory)")
     parser.add_argument("--yes", action="store_true", help="trust it without asking")
     parser.add_argument("--json", action="store_true", help="print what was trusted as JSON")

@@ -1,12 +1,12 @@
 """`toolcrib untrust`: a project's tools are no longer offered."""
 
-import argparse
 import os
 import sys
 
 from ..core.errors import ConfigError
 from ..core.jsontext import dump_ascii
 from ..store.home import Home
+from ._parser import verb_parser
 from ._text import readable, visible
 from .trust import trust_file
 
@@ -17,10 +17,7 @@ EXAMPLE = """
 
 
 def main(argv: list[str]) -> int:
-    parser = argparse.ArgumentParser(
-        prog="toolcrib untrust", description="Take back what `toolcrib trust` gave.", epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False,
-    )  # fmt: skip
+    parser = verb_parser("untrust", "Take back what `toolcrib trust` gave.", EXAMPLE)
     parser.add_argument("path", nargs="?", default=".", metavar="PATH", help="the project (default: this directory)")
     parser.add_argument("--json", action="store_true", help="print what was done as JSON")
     options = parser.parse_args(argv)
