@@ -1,12 +1,15 @@
 """The record itself: what is in it, who may write at once, and what happens to it at the edges (K78)."""
 
 import subprocess
+import sys
 import time
 from calendar import timegm
 from pathlib import Path
 
 import pytest
 
+from toolcrib.core.source import Problem
+from toolcrib.observe.audit import Audit
 from toolcrib.observe.verify import verify
 
 ECHO = """#!/bin/sh
@@ -231,3 +234,40 @@ def test_the_record_is_not_a_door(home: Path, workspace, run_cli) -> None:
     assert done.returncode == 1
     assert "RESOURCE_EXHAUSTED" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_log_that_was_removed_is_begun_anew(tmp_path, monkeypatch) -> None:
+    """What is written to a file that nobody can find is not recorded."""
+    audit = Audit(lambda: str(tmp_path))
+    try:
+        audit.skipped(Problem("a", "TIMEOUT", "one"))
+        (log,) = tmp_path.glob("*.jsonl")
+        log.unlink()
+        monkeypatch.setattr(audit, "_look_again", 0.0)
+        audit.ready()
+        audit.skipped(Problem("b", "TIMEOUT", "two"))
+        assert log.read_text().count("\n") == 1 and verify(str(tmp_path)).fault is None
+    finally:
+        audit.close()
+
+
+FORKED = """
+import os, sys
+from toolcrib.core.source import Problem
+from toolcrib.observe.audit import Audit
+audit = Audit(lambda: sys.argv[1])
+audit.skipped(Problem("a", "TIMEOUT", "before"))
+child = os.fork()
+for number in range(200):
+    audit.skipped(Problem("a", "TIMEOUT", str(number)))
+if child:
+    sys.exit(os.waitpid(child, 0)[1])
+os._exit(0)
+"""
+
+
+def test_a_process_that_forked_off_has_its_own_lock(tmp_path) -> None:
+    """The chain holds when a host program forks and both go on."""
+    subprocess.run([sys.executable, "-c", FORKED, tmp_path], check=True)
+    found = verify(str(tmp_path))
+    assert (found.fault, found.records) == (None, 401)

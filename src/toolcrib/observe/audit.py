@@ -32,7 +32,6 @@ class Audit:
     def __init__(self, directory: Callable[[], str]) -> None:
         self._directory = directory
         self._file = self._lock = -1
-        self._month = ""
         self._path = ""
         self._until = 0.0
         """When the month, and with it the file, ends."""
@@ -40,9 +39,12 @@ class Audit:
         self._head = FIRST
         self._number = 0
         self._broken = False
+        self._owner = 0
+        """The process that opened the files: one that forked off must open its own, or the lock would be shared."""
+        self._look_again = 0.0
 
     def ready(self) -> None:
-        if self._file < 0 or self._broken:
+        if self._file < 0 or self._broken or (time.monotonic() > self._look_again and self._is_gone()):
             try:
                 self._open()
             except OSError as exc:
@@ -76,8 +78,19 @@ class Audit:
         )
         return ToolError(message, code="RESOURCE_EXHAUSTED")
 
+    def _is_gone(self) -> bool:
+        """Whether somebody removed or replaced the file, so that what is written to it would be lost."""
+        self._look_again = time.monotonic() + 1
+        try:
+            return os.stat(self._path).st_ino != os.fstat(self._file).st_ino
+        except FileNotFoundError:
+            return True
+
     def _open(self) -> None:
         directory = self._directory()
+        if self._owner != os.getpid():
+            self._file = self._lock = -1
+            self._owner = os.getpid()
         if self._lock < 0:
             self._lock = os.open(os.path.join(directory, ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         self._path = os.path.join(directory, "")
@@ -100,7 +113,7 @@ class Audit:
         self._broken = False
 
     def _append(self, record: dict[str, Any]) -> None:
-        if self._file < 0:
+        if self._file < 0 or self._owner != os.getpid():
             self._open()
         flock(self._lock, LOCK_EX)
         try:
