@@ -288,3 +288,38 @@ def test_a_wrong_configuration_stops_the_opening(home: Path, workspace: Path) ->
     (home / "config.yaml").write_text("nonsense: 1")
     with pytest.raises(toolcrib.ConfigError, match=r"config\.yaml:1: unknown key 'nonsense'"):
         with_crib(home, workspace, names)
+
+
+def test_the_hosts_own_tools_do_not_depend_on_programs(home: Path, workspace: Path) -> None:
+    (home / "config.yaml").write_text("custom_tools: {enabled: false}")
+
+    @toolcrib.tool
+    def greet() -> str:
+        """Say hello."""
+        return "hello"
+
+    async def use(crib: Crib) -> Any:
+        return (await crib.call("greet")).data
+
+    assert with_crib(home, workspace, use, tools=[greet]) == "hello"
+
+
+def test_tools_come_and_go_while_the_crib_is_open(home: Path, workspace: Path, make_tool: Any) -> None:
+    """C53: hot load and unload; they outlive a refresh."""
+
+    @toolcrib.tool
+    def greet() -> str:
+        """Say hello."""
+        return "hello"
+
+    async def use(crib: Crib) -> Any:
+        crib.register(greet)
+        with pytest.raises(toolcrib.DuplicateTool):
+            crib.register(greet)
+        make_tool("other", hello("other"))
+        seen = [await crib.refresh(), await names(crib), crib.unregister("greet"), crib.unregister("greet")]
+        return [*seen, crib.unregister("custom_tool_other"), await names(crib)]
+
+    assert with_crib(home, workspace, use) == [
+        True, ["greet", "custom_tool_other"], True, False, False, ["custom_tool_other"],
+    ]  # fmt: skip

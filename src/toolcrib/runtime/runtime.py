@@ -5,6 +5,7 @@ import os
 import resource
 from collections.abc import Coroutine, Mapping, Sequence
 from functools import partial
+from operator import is_
 from typing import Any
 
 from ..core.call import Call, ProgressSink, Result, Retry
@@ -78,7 +79,7 @@ class Crib:
             places=asyncio.Semaphore(places_at_once()),
         )
         self._sources = self._find_sources()
-        self._loaded: list[tuple[Loaded, int]] = []
+        self._loaded: list[Loaded] | None = None
 
     # Looking
 
@@ -124,16 +125,29 @@ class Crib:
         """Read again what changed on disk. Says whether anything did."""
         found = await asyncio.gather(*(source.load() for source in self._sources))
         loaded = [(each, source.rank) for each, source in zip(found, self._sources, strict=True)]
-        if len(loaded) == len(self._loaded) and all(
-            new is old for (new, _), (old, _) in zip(loaded, self._loaded, strict=True)
-        ):
+        if self._loaded is not None and all(map(is_, found, self._loaded)):
             return False
         with undisturbed():
-            self.registry = self._executor.registry = self._registry_of(
-                loaded
-            )  # calls in flight keep the tool they have
-        self._loaded = loaded
+            fresh = self._registry_of(loaded)
+        self.registry = self._executor.registry = fresh  # calls in flight keep the tool they have
+        self._loaded = found
         return True
+
+    def register(self, tool: Tool) -> None:
+        """Offer one more tool of the host program's own.
+
+        Raises:
+            DuplicateTool: if the name is taken.
+        """
+        self.registry.register(tool)
+        self._own = (*self._own, tool)
+
+    def unregister(self, name: str) -> bool:
+        """Take a tool of the host program's own away again. Says whether it was there."""
+        kept = tuple(tool for tool in self._own if tool.name != name)
+        was_there = len(kept) < len(self._own) and self.registry.unregister(name)
+        self._own = kept
+        return was_there
 
     def _registry_of(self, loaded: Sequence[tuple[Loaded, int]]) -> Registry:
         fresh = Registry()
