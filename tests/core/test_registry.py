@@ -36,9 +36,11 @@ def test_register_get_has_unregister() -> None:
 def test_a_taken_name_raises_in_the_seeds_words() -> None:
     """C27"""
     registry = Registry()
-    registry.register(made("read"))
-    with pytest.raises(DuplicateTool, match='^Tool "read" is already registered$'):
-        registry.register(made("read"))
+    tool = made("read")
+    registry.register(tool)
+    for again in (tool, made("read")):
+        with pytest.raises(DuplicateTool, match='^Tool "read" is already registered$'):
+            registry.register(again)
 
 
 @pytest.mark.parametrize("name", ["", "bad name", "../x", "a" * 65, "bаsh", "x\n", "a.b", "a/b", "\x1b[2J"])

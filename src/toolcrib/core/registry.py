@@ -42,8 +42,10 @@ class Registry:
         """
         if not NAME.fullmatch(tool.name):
             raise ValueError(f"{tool.name!r} is not a tool name: use 1 to 64 of A-Z a-z 0-9 _ -")
-        if self._offers.setdefault(rank, {}).setdefault(_fold(tool.name), tool) is not tool:
+        held = self._offers.setdefault(rank, {})
+        if _fold(tool.name) in held:
             raise DuplicateTool(f'Tool "{tool.name}" is already registered')
+        held[_fold(tool.name)] = tool
         self._seen = None
 
     def unregister(self, name: str) -> bool:
