@@ -20,6 +20,7 @@ EXAMPLE = """
   toolcrib serve mcp --print-config claude      how to connect Claude Code
 """
 CLIENTS = ("claude", "codex", "gemini", "json")
+PLACES = {"gemini": "~/.gemini/settings.json", "json": "the file where your client keeps its MCP servers"}
 
 
 def main(argv: list[str]) -> int:
@@ -31,6 +32,8 @@ def main(argv: list[str]) -> int:
     options = parser.parse_args(argv)
     if options.print_config:
         print(snippet(options.print_config))
+        if place := PLACES.get(options.print_config):
+            print(f"write that into {place}", file=sys.stderr)
         return 0
     try:
         ended_by = asyncio.run(_serve(options.workspace, client_asks=options.ask == "client"))
@@ -64,14 +67,12 @@ class NobodyHere:
 
 def snippet(client: str) -> str:
     """What connects a client to this very installation. All of these ask by themselves before they call a tool."""
-    command = os.path.join(os.path.dirname(os.path.abspath(sys.argv[0])), "toolcrib")
-    if not os.path.exists(command):
-        command = "toolcrib"
+    places = (os.path.dirname(os.path.abspath(program)) for program in (sys.argv[0], sys.executable))
+    commands = (os.path.join(place, "toolcrib") for place in places)
+    command = next((each for each in commands if os.path.isfile(each)), "toolcrib")
     words = ["serve", "mcp", "--ask", "client"]
     if client == "claude":
         return f"claude mcp add toolcrib -- {command} {' '.join(words)}"
     if client == "codex":
         return f"codex mcp add toolcrib -- {command} {' '.join(words)}"
-    if client == "gemini":
-        return f"gemini mcp add toolcrib {command} {' '.join(words)}"
     return dump({"mcpServers": {"toolcrib": {"command": command, "args": words}}}).decode()
