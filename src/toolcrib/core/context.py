@@ -5,7 +5,7 @@ import itertools
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial, partialmethod
+from functools import partial
 from typing import Protocol
 
 from .call import Call, Result
@@ -55,10 +55,10 @@ class Hands(Protocol):
 class Context:
     """One call's view of the world, handed to the tool that runs it."""
 
-    __slots__ = ("_hands", "call_", "evidence", "host", "limits", "over", "report", "tool_name")
+    __slots__ = ("_hands", "evidence", "host", "limits", "over", "report", "request", "tool_name")
 
     def __init__(self, host: Host, call: Call, limits: Limits, hands: Hands) -> None:
-        self.host, self.call_, self.limits, self._hands = host, call, limits, hands
+        self.host, self.request, self.limits, self._hands = host, call, limits, hands
         self.tool_name = call.name
         self.over = False
         """The caller gave up, or the time was over; nobody waits for the tool any more."""
@@ -85,11 +85,11 @@ class Context:
 
     @property
     def session(self) -> str:
-        return self.call_.session
+        return self.request.session
 
     @property
     def call_id(self) -> str:
-        return self.call_.id
+        return self.request.id
 
     @property
     def cancelled(self) -> bool:
@@ -102,8 +102,8 @@ class Context:
 
     def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
         """Say how far the work is."""
-        if self.call_.progress is not None:
-            self.call_.progress(done, total, message)
+        if self.request.progress is not None:
+            self.request.progress(done, total, message)
 
     async def confirm(self, message: str) -> bool:
         """Ask the person before something destructive. Nobody to ask means no."""
@@ -118,12 +118,5 @@ class Log:
     """A tool's log. Lines go to whoever observes the runtime."""
 
     def __init__(self, write: Callable[[str, str], None]) -> None:
-        self._write = write
-
-    def _line(self, level: str, message: str) -> None:
-        self._write(level, message)
-
-    debug = partialmethod(_line, "debug")
-    info = partialmethod(_line, "info")
-    warn = partialmethod(_line, "warn")
-    error = partialmethod(_line, "error")
+        self.debug, self.info = partial(write, "debug"), partial(write, "info")
+        self.warn, self.error = partial(write, "warn"), partial(write, "error")

@@ -194,20 +194,20 @@ class Executor:
     # What a running tool may ask of us (`core.context.Hands`).
 
     async def confirm(self, ctx: Context, message: str) -> bool:
-        tool = self.registry.get(ctx.call_.name)
+        tool = self.registry.get(ctx.request.name)
         if self.approver is None or tool is None:
             return False
-        return (await self.approver.approve(Question(ctx.call_, tool, "the tool asks", message))).allowed
+        return (await self.approver.approve(Question(ctx.request, tool, "the tool asks", message))).allowed
 
     async def call_from(self, ctx: Context, name: str, args: Mapping[str, JSON]) -> Result:
-        outer = ctx.call_
+        outer = ctx.request
         if outer.depth + 1 >= MAX_DEPTH:
             raise ToolError(f"more than {MAX_DEPTH} tools call each other", code="RESOURCE_EXHAUSTED")
         inner = Call(name, args, self.host.next_id(), outer.session, f"tool {outer.name}", depth=outer.depth + 1)
         return await self.call(inner)
 
     def log(self, ctx: Context, level: str, message: str) -> None:
-        self._tell(Logged(ctx.call_, level, message))
+        self._tell(Logged(ctx.request, level, message))
 
 
 def _verify(tool: Tool) -> None:

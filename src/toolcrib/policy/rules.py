@@ -28,11 +28,9 @@ class ConfigPolicy:
             return default
         entry = self.entries.get(tool.name)
         claim = None if tool.needs_approval is None else _claimed(call, tool)
-        if entry is None and claim is None:
-            return default or _by_kind(tool)
-        if entry is None or claim is None:
-            return entry or claim or default or _by_kind(tool)
-        return strictest((entry, claim))
+        if entry is not None and claim is not None:
+            return strictest((entry, claim))
+        return entry or claim or default or _by_kind(tool)
 
 
 def _by_kind(tool: Tool) -> Verdict:
