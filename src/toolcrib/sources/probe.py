@@ -16,7 +16,6 @@ from ..core.jsontext import JSON, dump, dump_ascii, parse
 from ..core.limits import Limits, duration
 from ..core.process import Command, Completed, Sandbox
 from ..core.tool import NAME
-from ..core.validator import compiled
 
 SECONDS = 5.0
 """How long a program may take to say what it is."""
@@ -60,6 +59,8 @@ class Prober:
             raise _malformed("`description` must say in words what the tool does")
         if len(text) > _WORDS:
             raise _malformed(f"`description` has {len(text)} characters; a model is shown at most {_WORDS}")
+        from ..core.validator import compiled  # late: what is listed from the cache is not compiled
+
         compiled(schema)
         seconds = None
         # A program that does not know the verb should answer with its usage. One that takes every verb for `run` must
