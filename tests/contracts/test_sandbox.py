@@ -76,14 +76,18 @@ def test_the_scripted_one_starts_nothing_and_remembers(tmp_path) -> None:
     assert (sandbox.commands, os.listdir(tmp_path)) == ([command], [])
 
 
-def test_a_hanging_command_ends_when_it_is_cancelled(sandbox) -> None:
+def test_a_hanging_command_ends_when_it_is_cancelled(sandbox, tmp_path) -> None:
     """Its descendants in its session too, wherever there is nothing better than a process group."""
     if isinstance(sandbox, ScriptedSandbox):
         pytest.skip("nothing hangs that does not run")
 
     async def main() -> None:
-        task = asyncio.create_task(sandbox.exec(COMMAND._replace(argv=("/bin/sh", "-c", "sleep 60 & sleep 60"))))
-        await asyncio.sleep(0.05)
+        up = tmp_path / "up"
+        hanging = COMMAND._replace(argv=("/bin/sh", "-c", f"sleep 60 & : > {up}; sleep 60"))
+        task = asyncio.create_task(sandbox.exec(hanging))
+        async with asyncio.timeout(10):
+            while not up.exists():
+                await asyncio.sleep(0.005)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             async with asyncio.timeout(5):

@@ -25,7 +25,7 @@ def survey() -> dict[str, Any] | None:
         print(f"{exc.code} {visible(str(exc))}", file=sys.stderr)
         return None
     stamps = [(path, stamp(path)) for path in _depends_on(crib)]  # before reading, so that a change is never missed
-    asyncio.run(_load(crib))
+    asyncio.run(look_once(crib))
     kept = {
         "version": SNAPSHOT_VERSION,
         "surroundings": surroundings(),
@@ -48,7 +48,8 @@ def survey() -> dict[str, Any] | None:
     return kept
 
 
-async def _load(crib: Crib) -> None:
+async def look_once(crib: Crib) -> None:
+    """Let a crib find its tools, for looking only."""
     try:
         await crib.start()
     finally:

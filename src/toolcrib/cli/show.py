@@ -16,7 +16,7 @@ from ..store.state import State
 from ._approver import SCOPE
 from ._flags import flag_lines
 from ._parser import verb_parser
-from ._survey import about
+from ._survey import about, look_once
 from ._text import visible
 from .call import OWN
 
@@ -35,7 +35,7 @@ def main(argv: list[str]) -> int:
         crib = build(workspace=os.getcwd(), asker="terminal")
     except ConfigError as exc:
         return _fail(exc.code, str(exc), 2, as_json=options.json)
-    asyncio.run(_load(crib))
+    asyncio.run(look_once(crib))
     tool = crib.find(options.name)
     if tool is None:
         return _absent(crib, options.name, as_json=options.json)
@@ -45,13 +45,6 @@ def main(argv: list[str]) -> int:
     else:
         _draw(tool, facts)
     return 0
-
-
-async def _load(crib: Crib) -> None:
-    try:
-        await crib.start()
-    finally:
-        await crib.close()
 
 
 def describe(crib: Crib, tool: Tool) -> dict[str, Any]:
