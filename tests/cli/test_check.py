@@ -143,7 +143,10 @@ def test_what_cannot_be_checked(run_cli, make_tool: Tool, workspace: Path, tmp_p
     make_tool("tool", answering(about()))
     unknown = run_cli("check", "tol")
     assert (unknown.returncode, "did you mean tool?" in unknown.stderr) == (4, True)
-    assert run_cli("check", ".").returncode == 2
+    make_tool("bystander", f"#!/bin/sh\n: > {tmp_path}/started\n", directory=workspace)
+    assert [run_cli("check", place).returncode for place in (".", "..", "/")] == [2, 2, 2]
+    assert not (tmp_path / "started").exists()
+    assert "1 checked, 0 fault(s)" in run_cli("check", str(tmp_path / "home" / "tools")).stdout
     away = tmp_path / "away" / ".toolcrib" / "tools"
     evil = make_tool("evil", f"#!/bin/sh\n: > {tmp_path}/canary\n", directory=away)
     (workspace / "link").symlink_to(evil)

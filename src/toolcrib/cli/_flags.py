@@ -17,6 +17,10 @@ from ._text import visible
 class UsageError(Exception):
     """The command line is not right; the message says what is."""
 
+    def __init__(self, message: str, *, code: str = "VALIDATION_ERROR") -> None:
+        super().__init__(message)
+        self.code = code
+
 
 class Own:
     """Our own flags: name to whether a value follows."""

@@ -44,7 +44,7 @@ def main(argv: list[str]) -> int:
     try:
         return _main(argv)
     except UsageError as exc:
-        error, shown = ErrorInfo("VALIDATION_ERROR", str(exc)), f"toolcrib call: {exc}"
+        error, shown = ErrorInfo(exc.code, str(exc)), f"toolcrib call: {exc}"
     except ConfigError as exc:
         error, shown = ErrorInfo(exc.code, str(exc)), f"{exc.code} {exc}"
     if "--json" in argv:
@@ -109,7 +109,8 @@ def _arguments(ours: dict[str, Any], flags: dict[str, JSON]) -> Any:
         raise UsageError("give the arguments either as --input or as flags, not both")
     raw = sys.stdin.buffer.read(INPUT_BYTES + 1) if ours["--input"] == "-" else ours["--input"]
     if len(raw) > INPUT_BYTES:
-        raise UsageError(f"--input is longer than {INPUT_BYTES} bytes; put what is long into a file, and send its path")
+        message = f"--input is longer than {INPUT_BYTES} bytes; put what is long into a file, and send its path"
+        raise UsageError(message, code="INPUT_TOO_LARGE")
     try:
         given = parse(raw)
     except InvalidJson as exc:
@@ -167,7 +168,8 @@ def _report(result: Result, *, as_json: bool) -> int:
         _say(result.metadata.get("stderr") or "")
     else:
         _explain(result.error)
-    for artifact in result.metadata.get("artifacts") or ():
+    shown_whole = result.error is None and not result.metadata.get("truncated")
+    for artifact in () if shown_whole else result.metadata.get("artifacts") or ():
         stream, total = artifact["stream"], result.metadata[f"{artifact['stream']}_bytes"]
         _say(f"{stream} was {total} bytes; read it with: toolcrib artifact show {artifact['id']}")
     return exit_status(result)

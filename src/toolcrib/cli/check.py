@@ -73,7 +73,8 @@ async def _check(targets: list[str], *, verbs: bool) -> list[Checked]:
     try:
         await crib.start()
         # Each path once, whatever it was called; all are known to be trusted before the first one is started.
-        paths = list(dict.fromkeys(_path(crib, target) for target in targets)) if targets else _all(crib)
+        named = [path for target in targets for path in _paths(crib, target)]
+        paths = list(dict.fromkeys(named)) if targets else _all(crib)
         withheld = {each.origin: each for each in crib.problems() if each.code == "PATH_OUTSIDE_WORKSPACE"}
         checked = await asyncio.gather(*(examiner.examine(path) for path in paths if path not in withheld))
         checked = [*(each if each.faults else _with_problems(each, crib) for each in checked)]
@@ -84,9 +85,13 @@ async def _check(targets: list[str], *, verbs: bool) -> list[Checked]:
         await crib.close()
 
 
-def _path(crib: Crib, target: str) -> str:
-    """The program that a name or a path means."""
-    candidates = [] if "/" in target else [os.path.join(each, target) for each in reversed(crib.tool_directories())]
+def _paths(crib: Crib, target: str) -> list[str]:
+    """The program that a name or a path means, or all of a tools directory."""
+    candidates = (
+        []
+        if "/" in target or target in (".", "..")
+        else [os.path.join(each, target) for each in reversed(crib.tool_directories())]
+    )
     if "/" not in target and (tool := crib.find(target)) is not None:
         candidates.insert(0, tool.origin)
     path = next((each for each in (*candidates, os.path.abspath(target)) if os.path.lexists(each)), None)
@@ -96,12 +101,13 @@ def _path(crib: Crib, target: str) -> str:
         nearest = get_close_matches(target, [*names, *bare], n=1)
         hint = f"did you mean {nearest[0]}?" if nearest else "see: toolcrib list"
         raise NoTarget(f"there is no program and no tool {target}; {hint}", 4)
-    if os.path.isdir(path):
-        raise NoTarget(f"{path} is a directory; name the programs themselves: toolcrib check {path}/*", 2)
+    if os.path.isdir(path) and os.path.realpath(path) not in map(os.path.realpath, crib.tool_directories()):
+        # What lies in any other directory is not meant to be started with a word it may not know.
+        raise NoTarget(f"{path} is no tools directory; name the programs themselves: toolcrib check {path}/NAME", 2)
     if project := _untrusted(crib, path):
         message = f"WORKSPACE_UNTRUSTED {path} was not started; look at it, then type: toolcrib trust {project}"
         raise NoTarget(message, 3)
-    return path
+    return [each for each in _inside(path) if os.path.isfile(each)] if os.path.isdir(path) else [path]
 
 
 def _untrusted(crib: Crib, path: str) -> str | None:
@@ -128,13 +134,13 @@ def _all(crib: Crib) -> list[str]:
 
 
 def _files(crib: Crib) -> list[str]:
-    return [
-        os.path.join(directory, name)
-        for directory in dict.fromkeys(crib.tool_directories())
-        if os.path.isdir(directory)
-        for name in sorted(os.listdir(directory))
-        if not name.startswith(".") and not name.endswith("~")
-    ]
+    return [path for directory in dict.fromkeys(crib.tool_directories()) for path in _inside(directory)]
+
+
+def _inside(directory: str) -> list[str]:
+    """What lies in a tools directory; nothing when there is none."""
+    names = sorted(os.listdir(directory)) if os.path.isdir(directory) else []
+    return [os.path.join(directory, name) for name in names if not name.startswith(".") and not name.endswith("~")]
 
 
 def _forgotten(crib: Crib) -> list[Checked]:

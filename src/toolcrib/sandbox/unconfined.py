@@ -250,7 +250,10 @@ class _ExitNotice:
 
     def _wait(self, pid: int, callback: Callable[[], None]) -> None:
         _wait_for(pid, os.WNOWAIT)
-        self._poller.loop.call_soon_threadsafe(callback)
+        try:
+            self._poller.loop.call_soon_threadsafe(callback)
+        except RuntimeError:  # the loop is over, and with it everybody who wanted to know
+            pass
 
 
 def _wait_for(pid: int, flags: int) -> None:
