@@ -31,7 +31,7 @@ os.mkdir(os.path.join(HOME, "tools"))
 for name, text in (("canary", PROGRAM), ("broken", "#!/bin/sh\nexit 1\n")):
     with open(os.path.join(HOME, "tools", name), "w", opener=lambda path, flags: os.open(path, flags, 0o755)) as file:
         file.write(text)
-subprocess.run(["mount", "-o", "remount,ro", HOME], check=True)
+subprocess.run(["mount", "-o", "remount,bind,ro", HOME], check=True)
 told: dict[str, object] = {
     "call": toolcrib("call", "canary", "--yes"),
     "list": toolcrib("list"),

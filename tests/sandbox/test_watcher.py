@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -120,14 +121,15 @@ def children() -> set[int]:
         return {int(pid) for pid in file.read().split()}
 
 
-def test_the_watcher_ends_with_a_word_and_touches_nothing(yard) -> None:
+def test_the_watcher_ends_with_a_word_and_touches_nothing(yard, until) -> None:
     before = children()
     assert yard.sh("true").code == 0
     (watcher,) = children() - before
-    with open(f"/proc/{watcher}/cmdline", "rb") as file:
-        words = file.read().split(b"\0")
-    assert words[3:6] == [b"toolcrib-watcher", yard.id.encode(), yard.sandbox.scratch.root.encode()]
-    assert sorted(os.listdir(f"/proc/{watcher}/fd")) in (["0", "1", "2"], ["0", "1", "10", "2"])
+    place = Path(f"/proc/{watcher}")
+    words = [b"toolcrib-watcher", yard.id.encode(), yard.sandbox.scratch.root.encode()]
+    until(lambda: (place / "cmdline").read_bytes().split(b"\0")[3:6] == words, "it is the shell it should be")
+    quiet = (["0", "1", "2"], ["0", "1", "10", "2"])  # a shell that has just been started reads its libraries
+    until(lambda: sorted(os.listdir(place / "fd")) in quiet, "it holds its three descriptors and no others")
     assert os.getsid(watcher) == watcher
     with open(f"/proc/{watcher}/environ", "rb") as file:
         assert yard.id.encode() not in file.read()
