@@ -228,7 +228,6 @@ def test_output_beyond_the_limit_is_counted_and_kept_as_an_artifact(shop) -> Non
 
 
 def test_yes_ends_at_its_limit_with_the_exact_count(shop) -> None:
-    """Done means 4"""
     result = shop.run("exec yes", limits=Limits(seconds=1.0))
     assert result.error.code == "TIMEOUT"
     (artifact,) = result.metadata["artifacts"]
@@ -238,17 +237,9 @@ def test_yes_ends_at_its_limit_with_the_exact_count(shop) -> None:
 
 
 def test_an_output_that_a_descendant_still_held_is_called_incomplete(shop) -> None:
-    """SECURITY C4"""
     result = shop.run("sleep 30 & echo started")
     assert (result.success, result.data, result.metadata["output_incomplete"]) == (True, "started\n", True)
     assert "output_incomplete" not in shop.run("echo started").metadata
-
-
-def test_an_answer_that_should_be_json_and_is_not(shop) -> None:
-    assert shop.run("echo '{\"a\": [1]}'", parse_output=True).data == {"a": [1]}
-    failed = shop.run("echo text", parse_output=True)
-    assert failed.error.code == "EXECUTION_ERROR"
-    assert "output schema" in failed.error.message
 
 
 def test_a_program_that_changed_since_it_was_listed_does_not_run(shop, tmp_path) -> None:

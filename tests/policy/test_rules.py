@@ -90,7 +90,7 @@ def test_what_speaks_wins_over_the_default_and_the_strictest_of_it() -> None:
 
 
 def test_a_tool_cannot_approve_itself() -> None:
-    """SECURITY A, seed 002: a tool that says it needs no approval is asked about all the same."""
+    """A tool that says it needs no approval is asked about all the same."""
     for claim in ("preApproved", False, lambda args: False):
         assert judged(ConfigPolicy(), tool(claim=claim)) is ASK
 

@@ -53,7 +53,7 @@ def taken(*chunks: bytes, keep: int, artifacts=None) -> Captured:
 
 
 def test_yes_is_counted_exactly_and_kept_in_an_artifact(yard, tmp_path) -> None:
-    """Done means 4, K32, K36, K51: memory grows by less than 20 MiB, the number is exact, the artifact is the beginning."""
+    """K32, K36, K51: memory grows by less than 20 MiB, the number is exact, the artifact is the beginning."""
     yard.sh("head -c 3000000 /dev/zero", artifacts=Files(tmp_path))
     ended = []
     command = yard.command("/usr/bin/env", "yes", artifacts=Files(tmp_path))

@@ -30,7 +30,7 @@ async def timed(work, seconds: float):
 
 def test_a_grandchild_that_holds_the_output_does_not_hold_the_call(yard, holder) -> None:
     """TRAPS: "A grandchild that keeps the pipe open … Return when the direct child has exited; drain briefly; kill the rest."
-    and "`killpg` misses children that called `setsid`". Done means 3."""
+    and "`killpg` misses children that called `setsid`"."""
     yard.sh("true")
     began = time.monotonic()
     done = yard.run(holder)
@@ -41,7 +41,7 @@ def test_a_grandchild_that_holds_the_output_does_not_hold_the_call(yard, holder)
 
 
 def test_a_hang_with_such_a_grandchild_ends_within_a_second_of_its_limit(yard, holder) -> None:
-    """Done means 3. TRAPS: "asyncio's `Process.wait()` hangs while a descendant holds stdout." """
+    """TRAPS: "asyncio's `Process.wait()` hangs while a descendant holds stdout." """
     assert asyncio.run(timed(yard.exec(holder, "hang"), 0.3)) < 1
     assert yard.left() == []
 
@@ -225,7 +225,7 @@ def test_a_process_that_flees_by_forking_is_caught(yard, tmp_path) -> None:
 
 
 def test_no_descriptor_and_no_process_is_left_after_a_thousand_calls(yard, holder) -> None:
-    """Done means 3: each of them drains, and kills a `setsid` grandchild."""
+    """Each of them drains, and kills a `setsid` grandchild."""
 
     async def thousand() -> None:
         at_once = asyncio.Semaphore(32)

@@ -31,7 +31,7 @@ fi
 
 
 def test_a_thousand_calls_at_once_with_256_descriptors(home, workspace, make_tool, drive) -> None:
-    """Done means 5, K61. SECURITY C4: "1000 concurrent sleeps: 0 errors"."""
+    """K61: a thousand programs that sleep, and not one error."""
     make_tool("nap", NAP)
     done = drive(PLENTY, str(home), str(workspace))
     assert json.loads(done.stdout) == {"errors": [], "answers": True, "leaked": 0, "total": 1000}
@@ -58,7 +58,7 @@ sandbox.close()
 
 
 def test_fifty_floods_at_once_stay_within_their_bounds(drive) -> None:
-    """SECURITY E4: memory follows from the limits, not from what the programs say."""
+    """Memory follows from the limits, not from what the programs say."""
     assert int(drive(FLOODS).stdout) < 250
 
 

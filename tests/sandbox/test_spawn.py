@@ -174,7 +174,7 @@ sandbox.close()
 
 @pytest.mark.parametrize("warm", [(), ("warm",)])
 def test_no_descriptor_left_means_resource_exhausted_and_nothing_ran(drive, warm) -> None:
-    """SECURITY C4: "EMFILE: … map to RESOURCE_EXHAUSTED". With each descriptor that comes free it is tried again."""
+    """Without descriptors it is RESOURCE_EXHAUSTED, and with each descriptor that comes free it is tried again."""
     assert drive(EXHAUSTED, *warm).stdout == "RESOURCE_EXHAUSTED ran\n"
 
 

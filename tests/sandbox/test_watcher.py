@@ -1,4 +1,4 @@
-"""What a killed caller leaves behind: nothing. Done means 8, the part about processes."""
+"""What a killed caller leaves behind: nothing."""
 
 import asyncio
 import os

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from toolcrib.backends.process import OWN_VARIABLES
 from toolcrib.core import limits
 from toolcrib.sources import probe
 
@@ -54,4 +53,7 @@ def test_the_numbers_are_those_of_the_code() -> None:
     assert (limits.INPUT_BYTES, limits.ARTIFACT_BYTES) == (8 * 1024**2, 64 * 1024**2)
     assert (limits.DRAIN_SECONDS, limits.GRACE_SECONDS, probe.SECONDS) == (0.2, 0.5, 5.0)
     assert limits.Limits() == limits.Limits(30, 1024**2, None)
-    assert all(f"`{name}`" in PAGE for name in OWN_VARIABLES)
+    assert all(
+        f"`{name}`" in PAGE
+        for name in ("TOOLCRIB_WORKSPACE", "TOOLCRIB_SESSION", "TOOLCRIB_CALL_ID", "TOOLCRIB_TOOL_DIR", "TMPDIR")
+    )

@@ -12,9 +12,6 @@ from ..core.errors import InvalidJson, ToolError
 from ..core.jsontext import JSON, dump, parse
 from ..core.process import Captured, Command, Completed
 
-OWN_VARIABLES = ("TOOLCRIB_WORKSPACE", "TOOLCRIB_SESSION", "TOOLCRIB_CALL_ID", "TOOLCRIB_TOOL_DIR", "TMPDIR")
-"""What every program gets beyond the allow-list."""
-
 _KEY = re.compile(r"[A-Za-z0-9_.-]+")
 _digests: dict[str, tuple[tuple[int, int, int, int], str]] = {}
 
@@ -27,8 +24,6 @@ class ProcessBackend(NamedTuple):
     """Names that are passed on from the host's environment."""
     dialect: str = "run"
     """`run`: argv says what to do. `amp-json`, `amp-text`: `TOOLBOX_ACTION` does."""
-    parse_output: bool = False
-    """The tool declares an output schema, so its answer is JSON."""
 
     @property
     def starts_process(self) -> bool:
@@ -50,7 +45,7 @@ class ProcessBackend(NamedTuple):
             ctx.evidence = partial(_evidence, done)
 
         done = await ctx.sandbox.exec(command, ended=ended)
-        return _answer(done, ctx, parse_output=self.parse_output)
+        return _answer(done, ctx)
 
     def digest(self) -> str:
         return file_digest(self.program)
@@ -109,7 +104,7 @@ def _lines(args: Mapping[str, JSON]) -> bytes:
     return "".join(lines).encode()
 
 
-def _answer(done: Completed, ctx: Context, *, parse_output: bool) -> Any:
+def _answer(done: Completed, ctx: Context) -> str:
     if done.code < 0:
         raise ToolError(
             "the exit status was collected by somebody else", code="OUTCOME_UNKNOWN", details=_evidence(done)
@@ -123,15 +118,7 @@ def _answer(done: Completed, ctx: Context, *, parse_output: bool) -> Any:
             f"{ctx.tool_name} failed with exit status {done.code}" + (f": {said}" if said else ""),
             details=_evidence(done),
         )
-    text = done.stdout.text()
-    if not parse_output:
-        return text
-    try:
-        return parse(text)
-    except InvalidJson as exc:
-        raise ToolError(
-            f"{ctx.tool_name} declares an output schema, but its answer is {exc}", details=_evidence(done)
-        ) from None
+    return done.stdout.text()
 
 
 def _structured_error(stream: Captured) -> dict[str, JSON] | None:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from ..core.errors import InvalidJson, ToolcribError
 from ..core.jsontext import JSON, dump, parse
-from ..core.limits import Limits
-from ..core.process import Command, Completed
+from ..core.process import Completed
 from ..core.tool import NAME
 from ..core.validator import compiled
 from ..runtime.runtime import Crib
@@ -53,7 +52,7 @@ class Examiner:
     """Examines programs for one crib."""
 
     def __init__(self, crib: Crib, *, verbs: bool) -> None:
-        self._crib, self._prober, self._config = crib, crib.prober(), crib.config
+        self._prober, self._config = crib.prober(), crib.config
         self._verbs = verbs
         self._at_once = asyncio.Semaphore(4)
 
@@ -67,24 +66,19 @@ class Examiner:
                 about = await self._prober.describe(path)
             except ToolcribError as exc:
                 wrong = exc.code in ("VALIDATION_ERROR", "TOOL_NAME_INVALID", "SCHEMA_REJECTED")
-                answer = await self._start(path, "description", {"TOOLBOX_ACTION": "describe"}) if wrong else None
+                answer = await self._answer(path, "description") if wrong else None
                 faults = list(_answer_findings(answer)) or [_finding(exc)]
                 return Checked(path, None, (*found, *faults))
             found += _description_findings(about, os.path.basename(path), self._config.prefix)
             if self._verbs and about.dialect == "run":
-                found += _verb_findings(await self._start(path, UNKNOWN_VERB, {}))
+                found += _verb_findings(await self._answer(path, UNKNOWN_VERB))
         return Checked(path, self._config.prefix + about.name, tuple(found))
 
-    async def _start(self, path: str, verb: str, more: dict[str, str]) -> Completed | None:
+    async def _answer(self, path: str, verb: str) -> Completed | None:
         """How it answers to a word; None when it does not."""
-        env = {name: os.environ[name] for name in self._config.variables if name in os.environ}
-        mark = self._crib.next_mark()
-        env |= {"TOOLCRIB_CALL_ID": mark, "TOOLCRIB_TOOL_DIR": os.path.dirname(path)} | more
-        command = Command((path, verb), os.path.dirname(path), mark, env, limits=Limits(SECONDS))
         try:
-            async with asyncio.timeout(SECONDS):
-                return await self._crib.sandbox.exec(command)
-        except (TimeoutError, ToolcribError):
+            return await self._prober.ask(path, verb)
+        except ToolcribError:
             return None
 
 

@@ -90,6 +90,3 @@ class Tool(NamedTuple):
     @property
     def id(self) -> str:
         return f"{self.source}:{self.name}"
-
-    def renamed(self, name: str) -> "Tool":
-        return self._replace(name=name)

@@ -14,7 +14,6 @@ from ..core.executor import Executor
 from ..core.jsontext import JSON
 from ..core.limits import ARTIFACT_BYTES, VIEW_BYTES
 from ..core.policy import Approver, Verdict
-from ..core.process import Sandbox
 from ..core.registry import OWN, PROJECT, USER, Registry
 from ..core.source import Loaded, Problem, Source
 from ..core.tool import Tool
@@ -103,15 +102,6 @@ class Crib:
     def verdict(self, tool: Tool, args: Mapping[str, JSON] | None = None) -> Verdict:
         """What the gate would say to a call."""
         return self.policy.judge(Call(tool.name, args or {}, "", self.session, self._asker), tool)
-
-    @property
-    def sandbox(self) -> Sandbox:
-        """Where this crib's processes run."""
-        return self._sandbox
-
-    def next_mark(self) -> str:
-        """For a process that is not a call, so that none of it is left behind."""
-        return self._host.next_id()
 
     def tool_directories(self) -> tuple[str, ...]:
         """Where programs are looked for, the project's last."""

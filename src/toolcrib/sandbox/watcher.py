@@ -6,7 +6,6 @@ It is a shell, because that starts in a millisecond and holds a megabyte.
 """
 
 import os
-import signal
 
 from ..core.errors import ToolError
 from .spawn import start
@@ -77,7 +76,3 @@ class Watcher:
         except ChildProcessError:
             pass
         self._pid = 0
-
-    def kill(self) -> None:
-        """For tests of what happens without it."""
-        os.kill(self._pid, signal.SIGKILL)

@@ -51,7 +51,7 @@ class Prober:
     async def describe(self, program: str) -> Description:
         """Raises: `ToolcribError` with what is wrong and how to put it right."""
         digest, mentions_config = file_digest(program), _mentions_config(program)
-        done = await self._ask(program, "description")
+        done = await self.ask(program, "description")
         value = _parsed(done)
         dialect, name, text, schema = _understood(value)
         _check_name(name)
@@ -66,7 +66,7 @@ class Prober:
         # A program that does not know the verb should answer with its usage. One that takes every verb for `run` must
         # not be run by this question, so only a program that mentions the word is asked.
         if dialect == "run" and mentions_config:
-            seconds = _wish(await self._ask(program, "config"))
+            seconds = _wish(await self.ask(program, "config"))
         if file_digest(program) != digest:
             raise ToolError("it changed while it was being asked; list again")
         version = value.get("version") if isinstance(value, dict) else None
@@ -80,7 +80,8 @@ class Prober:
             seconds,
         )
 
-    async def _ask(self, program: str, verb: str) -> Completed:
+    async def ask(self, program: str, verb: str) -> Completed:
+        """How a program answers to a word. Raises: `ToolError` when it does not within its time."""
         mark = self._next_mark()
         env = {name: self._environ[name] for name in self._variables if name in self._environ}
         env |= {"TOOLCRIB_CALL_ID": mark, "TOOLCRIB_TOOL_DIR": os.path.dirname(program)} | callers(self._environ)
