@@ -149,7 +149,7 @@ def fake_context(
     """A context for running one tool alone."""
     held = MemoryFiles(files or {})
 
-    def with_report(report: dict[str, JSON]) -> MemoryFiles:
+    def with_report(report: dict[str, JSON], judged: Mapping[str, str]) -> MemoryFiles:
         held.report = report
         return held
 

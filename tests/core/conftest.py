@@ -1,7 +1,7 @@
 """A bare executor on fakes: what the core does, and nothing else."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -29,7 +29,7 @@ class Bench:
         observers = (self.recorder, *more.pop("observers", ()))
         self.executor = Executor(self.registry, policy or FixedPolicy(decision), self.host, observers=observers, **more)
 
-    def _files(self, report: dict[str, Any]) -> MemoryFiles:
+    def _files(self, report: dict[str, Any], judged: Mapping[str, str]) -> MemoryFiles:
         self.files.report = report
         return self.files
 

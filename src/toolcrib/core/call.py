@@ -75,12 +75,8 @@ class Result:
         return code if isinstance(code, int) else int(self.error is not None)
 
     def to_dict(self) -> dict[str, JSON]:
-        return {
-            "success": self.success,
-            "data": self.data,
-            "error": self.error and self.error.to_dict(),
-            "metadata": self.metadata,
-        }
+        error = self.error and self.error.to_dict()
+        return {"success": self.success, "data": self.data, "error": error, "metadata": self.metadata}
 
 
 async def settle(work: Awaitable[Any]) -> tuple[Any, BaseException | None]:

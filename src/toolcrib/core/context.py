@@ -6,12 +6,13 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from types import MappingProxyType
 from typing import Protocol
 
 from .call import Call, Result
 from .jsontext import JSON
 from .limits import Limits
-from .process import Artifacts, Sandbox
+from .process import Artifacts, Filter, Programs, Sandbox
 from .workspace import Workspace
 
 
@@ -27,11 +28,17 @@ class Host:
     cwd: str
     """The workspace; every process tool starts here."""
     sandbox: Sandbox
-    files: Callable[[dict[str, JSON]], Workspace]
-    """Makes a call's guarded files, which note in a dictionary what they did."""
+    files: Callable[[dict[str, JSON], Mapping[str, str]], Workspace]
+    """Makes a call's guarded files, which note in a dictionary what they did, and know where judged paths led."""
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Where allow-listed variables are taken from."""
     artifacts: Artifacts | None = None
+    programs: Programs | None = None
+    secrets: Callable[[str], Mapping[str, str]] = lambda tool: {}
+    """Variables with secret values that a tool is given, fetched when it starts. Raises: `Refused`."""
+    conceal: Callable[[JSON], JSON] = lambda value: value
+    """Takes secret values out of what leaves a tool; `filters` does the same to a stream of bytes."""
+    filters: Callable[[], Filter | None] | None = None
     code: object | None = None
     """The code index, when it is installed."""
     id: str = field(default_factory=new_id)
@@ -55,10 +62,12 @@ class Hands(Protocol):
 class Context:
     """One call's view of the world, handed to the tool that runs it."""
 
-    __slots__ = ("_hands", "evidence", "host", "limits", "over", "report", "request", "tool_name")
+    __slots__ = ("_hands", "_judged", "evidence", "host", "limits", "over", "report", "request", "tool_name")
 
-    def __init__(self, host: Host, call: Call, limits: Limits, hands: Hands) -> None:
-        self.host, self.request, self.limits, self._hands = host, call, limits, hands
+    def __init__(
+        self, host: Host, call: Call, limits: Limits, hands: Hands, judged: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
+        self.host, self.request, self.limits, self._hands, self._judged = host, call, limits, hands, judged
         self.tool_name = call.name
         self.over = False
         """The caller gave up, or the time was over; nobody waits for the tool any more."""
@@ -73,7 +82,7 @@ class Context:
 
     @property
     def workspace(self) -> Workspace:
-        return self.host.files(self.report)
+        return self.host.files(self.report, self._judged)
 
     @property
     def sandbox(self) -> Sandbox:
@@ -103,7 +112,7 @@ class Context:
     def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
         """Say how far the work is."""
         if self.request.progress is not None:
-            self.request.progress(done, total, message)
+            self.request.progress(done, total, self.host.conceal(message))
 
     async def confirm(self, message: str) -> bool:
         """Ask the person before something destructive. Nobody to ask means no."""

@@ -77,8 +77,8 @@ class Executor:
         call = run.call
         tool = run.tool = self._resolve(call.name)
         _verify(tool)
-        run.payload = _payload(call)
-        _check(call, tool)
+        payload = run.payload = canonical(call.args)
+        _check(call, tool, payload)
         verdict = run.verdict = self.policy.judge(call, tool)
         if verdict.decision:  # anything but pre-approved
             await self._approve(run, tool, verdict)
@@ -100,13 +100,12 @@ class Executor:
     async def _approve(self, run: _Run, tool: Tool, verdict: Verdict) -> None:
         name = tool.name
         if verdict.decision is Decision.BLOCKED:
-            raise Refused(f"{name} is blocked: {verdict.reason}", code="BLOCKED_BY_POLICY")
+            raise Refused(f"{name} is blocked: {verdict.reason}", code=verdict.code)
         if self.approver is None:
-            raise Refused(
-                f"{name} needs approval ({verdict.reason}), and there is nobody to ask", code="APPROVAL_REQUIRED"
-            )
+            message = f"{name} needs approval ({verdict.reason}), and there is nobody to ask"
+            raise Refused(message, code="APPROVAL_REQUIRED")
         asked = perf_counter()
-        answer = await self.approver.approve(Question(run.call, tool, verdict.reason))
+        answer = await self.approver.approve(Question(run.call, tool, verdict.reason, subjects=verdict.asked))
         run.started += perf_counter() - asked  # a person's time is not the tool's
         if not answer.allowed:
             raise Refused(f"{name} was not approved ({answer.by})", code="APPROVAL_DENIED")
@@ -131,7 +130,7 @@ class Executor:
         limits = tool.limits
         if call.timeout is not None:
             limits = Limits(call.timeout, limits.output_bytes, limits.memory_bytes)
-        ctx = run.ctx = Context(self.host, call, limits, self)
+        ctx = run.ctx = Context(self.host, call, limits, self, run.verdict.paths if run.verdict else {})
         run.attempts += 1
         if call.dry_run:
             if tool.hooks.dry_run is None:
@@ -179,7 +178,9 @@ class Executor:
             metadata["approved_by"] = run.approved_by
         if run.ctx is not None and run.ctx.report:
             metadata.update(run.ctx.report)
-        result = Result(data, error, metadata)
+        conceal = self.host.conceal
+        error = error and ErrorInfo(error.code, conceal(error.message), conceal(error.details))
+        result = Result(conceal(data), error, conceal(metadata))
         try:
             self._tell(Finished(call, tool, run.payload, result))
         except ToolError as exc:
@@ -197,7 +198,8 @@ class Executor:
         tool = self.registry.get(ctx.request.name)
         if self.approver is None or tool is None:
             return False
-        return (await self.approver.approve(Question(ctx.request, tool, "the tool asks", message))).allowed
+        question = Question(ctx.request, tool, "the tool asks", self.host.conceal(message))
+        return (await self.approver.approve(question)).allowed
 
     async def call_from(self, ctx: Context, name: str, args: Mapping[str, JSON]) -> Result:
         outer = ctx.request
@@ -207,7 +209,7 @@ class Executor:
         return await self.call(inner)
 
     def log(self, ctx: Context, level: str, message: str) -> None:
-        self._tell(Logged(ctx.request, level, message))
+        self._tell(Logged(ctx.request, level, self.host.conceal(message)))
 
 
 def _verify(tool: Tool) -> None:
@@ -216,29 +218,17 @@ def _verify(tool: Tool) -> None:
         raise Refused(f"{tool.origin} changed since it was listed; list the tools again", code="TOOL_PIN_MISMATCH")
 
 
-def _payload(call: Call) -> bytes:
-    """The arguments as canonical JSON, if they are not too long."""
-    payload = canonical(call.args)
+def _check(call: Call, tool: Tool, payload: bytes) -> None:
     if len(payload) > INPUT_BYTES:
         raise ToolError(f"the arguments are longer than {INPUT_BYTES} bytes", code="INPUT_TOO_LARGE")
-    return payload
-
-
-def _check(call: Call, tool: Tool) -> None:
     if not call.skip_validation and (faults := _faults(tool, call.args)):
         raise ToolError("Invalid parameters", code="VALIDATION_ERROR", details=faults)
 
 
 def _faults(tool: Tool, args: Mapping[str, JSON]) -> list[Any]:
     if type(args) is not dict:
-        return [
-            {
-                "pointer": "",
-                "expected": "object",
-                "got": type(args).__name__,
-                "message": "the arguments are not an object",
-            }
-        ]
+        message = "the arguments are not an object"
+        return [{"pointer": "", "expected": "object", "got": type(args).__name__, "message": message}]
     return tool.schema.check(args) or (list(tool.hooks.validate(args)) if tool.hooks.validate else [])
 
 

@@ -1,12 +1,12 @@
 """Deciding (pure) and asking (not pure), kept apart."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Protocol
 
 from .call import Call
-from .tool import Tool
+from .tool import Subject, Tool
 
 
 class Decision(IntEnum):
@@ -40,6 +40,12 @@ for _decision, _wire in zip(Decision, ("preApproved", "ask", "blocked"), strict=
 class Verdict:
     decision: Decision
     reason: str
+    code: str = "BLOCKED_BY_POLICY"
+    """Of the refusal, when it is blocked."""
+    asked: tuple[Subject, ...] = (Subject(),)
+    """What a person is asked about, when the decision is to ask."""
+    paths: Mapping[str, str] = field(default_factory=dict)
+    """Where each path of the call led when it was judged; elsewhere it is not opened."""
 
 
 SILENT = Verdict(Decision.ASK, "no rule covers this call")
@@ -64,6 +70,7 @@ class Question:
     tool: Tool
     reason: str
     message: str | None = None
+    subjects: tuple[Subject, ...] = (Subject(),)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,22 @@ class Artifacts(Protocol):
         ...
 
 
+class Programs(Protocol):
+    """Where programs are kept that may run: copies that nobody swaps."""
+
+    def verified(self, path: str, digest: str, /) -> str:
+        """The path of a copy of a file. Raises: `Refused`, when its content is not what the digest says."""
+        ...
+
+
+class Filter(Protocol):
+    """Changes a stream as it passes."""
+
+    def feed(self, chunk: bytes, /) -> bytes: ...
+
+    def end(self) -> bytes: ...
+
+
 class Command(NamedTuple):
     """One program start. Named tuples, as all that is made for every call."""
 
@@ -27,6 +43,8 @@ class Command(NamedTuple):
     stdin: bytes = b""
     limits: Limits = Limits()
     artifacts: Artifacts | None = None
+    filters: Callable[[], Filter | None] | None = None
+    """Makes one for each output stream."""
 
 
 class Captured(NamedTuple):

@@ -50,12 +50,12 @@ class Registry:
 
     def unregister(self, name: str) -> bool:
         """Take a tool away; what it covered comes back. Says whether it was there."""
-        if not self.has(name):
-            return False
-        highest = max(rank for rank, offers in self._offers.items() if _fold(name) in offers)
-        del self._offers[highest][_fold(name)]
-        self._seen = None
-        return True
+        was_there = self.has(name)
+        if was_there:
+            highest = max(rank for rank, offers in self._offers.items() if _fold(name) in offers)
+            del self._offers[highest][_fold(name)]
+            self._seen = None
+        return was_there
 
     def add(self, tools: Sequence[Tool], problems: Iterable[Problem] = (), *, rank: int) -> None:
         """Add what a source loaded. Two tools that claim one name at one rank are a problem, and neither is offered."""
@@ -94,11 +94,9 @@ class Registry:
 
     def declarations(self) -> list[dict[str, JSON]]:
         """For a model that speaks Gemini's dialect."""
-        declared = [
-            {"name": tool.name, "description": tool.description, "parameters": tool.input_schema}
-            for tool in self.tools()
-        ]
-        return [{"functionDeclarations": declared}]
+        keys = ("name", "description", "parameters")
+        declared = [(tool.name, tool.description, tool.input_schema) for tool in self.tools()]
+        return [{"functionDeclarations": [dict(zip(keys, each, strict=True)) for each in declared]}]
 
     async def initialize_all(self, context: Callable[[Tool], Context]) -> None:
         for tool in self.tools():
@@ -134,9 +132,5 @@ def _fold(name: str) -> str:
 def _conflict(claimants: list[Tool]) -> Problem:
     origins = " and ".join(sorted(tool.origin for tool in claimants))
     names = tuple(sorted({tool.name for tool in claimants}))
-    return Problem(
-        origin=min(tool.origin for tool in claimants),
-        code="TOOL_NAME_CONFLICT",
-        message=f"{' and '.join(names)} is claimed by {origins}; neither is offered until one is renamed or removed",
-        holds=names,
-    )
+    message = f"{' and '.join(names)} is claimed by {origins}; neither is offered until one is renamed or removed"
+    return Problem(min(tool.origin for tool in claimants), "TOOL_NAME_CONFLICT", message, holds=names)

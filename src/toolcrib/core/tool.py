@@ -44,6 +44,14 @@ class Backend(Protocol):
         ...
 
 
+class Subject(NamedTuple):
+    """One thing a call would do, judged, asked about and remembered by itself."""
+
+    kind: str = "call"
+    """`read` or `write` a path, run a `shell`'s text or a `command`'s words, reach a `host`, or the call as a whole."""
+    value: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Hooks:
     """What a tool may bring beyond running."""
@@ -53,6 +61,8 @@ class Hooks:
     dry_run: Callable[[Mapping[str, JSON], Context], Coroutine[Any, Any, JSON]] | None = None
     initialize: Callable[[Context], Awaitable[None]] | None = None
     shutdown: Callable[[], Awaitable[None]] | None = None
+    touches: Callable[[Mapping[str, JSON]], Sequence[Subject]] | None = None
+    """What a call would do beyond its own process, for the rules to look at."""
 
 
 NO_HOOKS = Hooks()

@@ -42,9 +42,8 @@ def compiled(document: JSON) -> Validator:
     if not isinstance(document, dict):
         raise _rejected(f"an input schema is a JSON object, not {_kind(document)}")
     if document.get("type", "object") != "object":
-        raise _rejected(
-            f'/type: arguments are always an object, so "type" is "object", not {dump(document["type"]).decode()}'
-        )
+        given = dump(document["type"]).decode()
+        raise _rejected(f'/type: arguments are always an object, so "type" is "object", not {given}')
     if len(dump(document)) > MAX_BYTES:
         raise _rejected(f"longer than {MAX_BYTES} bytes")
     _bounded(document)
@@ -90,15 +89,9 @@ def _rejected(reason: str) -> ToolcribError:
 
 
 def _fault(error: Any) -> dict[str, JSON]:
-    where = pointer(error.instance_path)
-    got = _shortened(error.instance)
-    expected = _expected(error)
-    return {
-        "pointer": where,
-        "expected": expected,
-        "got": got,
-        "message": f"{where or '(the arguments)'}: expected {expected}, got {got}",
-    }
+    where, expected, got = pointer(error.instance_path), _expected(error), _shortened(error.instance)
+    message = f"{where or '(the arguments)'}: expected {expected}, got {got}"
+    return {"pointer": where, "expected": expected, "got": got, "message": message}
 
 
 def _expected(error: Any) -> str:
