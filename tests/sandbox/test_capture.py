@@ -2,12 +2,14 @@
 
 import asyncio
 import os
+import random
 import resource
 
 import pytest
 
 from toolcrib.core.limits import ARTIFACT_BYTES
 from toolcrib.core.process import Captured
+from toolcrib.policy.redact import Redactor
 from toolcrib.sandbox.capture import Capture
 
 MEBIBYTE = 1024 * 1024
@@ -39,16 +41,17 @@ def resident() -> int:
         return int(file.read().split()[1]) * resource.getpagesize()
 
 
-def taken(*chunks: bytes, keep: int, artifacts=None) -> Captured:
+def taken(*chunks: bytes, keep: int, artifacts=None, filter=None) -> Captured:
     """What a capture makes of these chunks, written one by one."""
     reads, writes = os.pipe()
     os.set_blocking(reads, False)
-    capture = Capture(reads, name="stream", keep=keep, artifacts=artifacts)
+    capture = Capture(reads, name="stream", keep=keep, artifacts=artifacts, filter=filter)
     for chunk in chunks:
         os.write(writes, chunk)
         assert capture.read()
     os.close(writes)
     assert not capture.read()
+    capture.close()
     return capture.result()
 
 
@@ -193,3 +196,54 @@ def test_an_artifact_that_holds_the_beginning_only_is_not_called_the_whole() -> 
     stream = Captured(b"head", b"tail", ARTIFACT_BYTES + 8, ("id", "/path", ARTIFACT_BYTES))
     assert "the whole is artifact" not in stream.text()
     assert str(ARTIFACT_BYTES) in stream.text()
+
+
+SECRET = "ghp_AbCdEfGhIjKlMnOpQrStUvWxYz012345"
+
+
+def test_a_secret_reaches_neither_memory_nor_file_however_it_is_cut(tmp_path) -> None:
+    """All numbers are of what was let through, and the file is that byte for byte."""
+    redactor, chance = Redactor({"TOKEN": SECRET}), random.Random(7)
+    sent = b"".join(b"x" * chance.randint(0, 300) + SECRET.encode() for _ in range(200)) + b"end"
+    clean = redactor.bytes(sent)
+    cuts = sorted(chance.sample(range(len(sent)), 300))
+    chunks = [sent[start:end] for start, end in zip([0, *cuts], [*cuts, len(sent)], strict=True)]
+    got = taken(*chunks, keep=1000, artifacts=Files(tmp_path), filter=redactor.stream())
+    assert (got.head, got.tail, got.total) == (clean[:500], clean[-500:], len(clean))
+    assert got.omitted == len(clean) - 1000
+    ident, path, length = got.artifact
+    with open(path, "rb") as file:
+        assert file.read() == clean
+    assert (length, os.listdir(tmp_path)) == (len(clean), [ident])
+    assert SECRET.encode() not in clean
+
+
+def test_what_a_filter_held_back_comes_at_the_end_and_once() -> None:
+    class Holds:
+        held = b""
+
+        def feed(self, chunk: bytes, /) -> bytes:
+            self.held += chunk
+            return b""
+
+        def end(self) -> bytes:
+            return self.held + b"!"
+
+    assert taken(b"a", b"b", keep=10, filter=Holds()) == Captured(b"ab!", total=3)
+
+
+def test_held_bytes_that_go_over_the_limit_begin_the_file(tmp_path) -> None:
+    """The last bytes of a filter count as all others do."""
+    stream = Redactor({"TOKEN": SECRET}).stream()
+    got = taken(b"x" * 20, keep=10, artifacts=Files(tmp_path), filter=stream)
+    assert (got.head, got.tail, got.total, got.artifact[2]) == (b"x" * 5, b"x" * 5, 20, 20)
+
+
+def test_each_stream_of_a_program_has_its_own_filter(yard, tmp_path) -> None:
+    """A secret on either is taken out, and what one holds back does not come out of the other."""
+    redactor = Redactor({"TOKEN": SECRET})
+    command = yard.command(
+        "/bin/sh", "-c", "cat; echo $SECRET >&2", stdin=f"({SECRET})".encode(), env={"SECRET": SECRET}
+    )
+    done = asyncio.run(yard.sandbox.exec(command._replace(filters=redactor.stream)))
+    assert (done.code, done.stdout.head, done.stderr.head) == (0, b"([redacted:TOKEN])", b"[redacted:TOKEN]\n")

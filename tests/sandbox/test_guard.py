@@ -1,153 +1,681 @@
-"""The workspace guard: a path is checked by opening it."""
+"""The workspace guard: a path is checked by opening it. Every case runs as the kernel does it, and as it is done without."""
 
+import errno
 import os
+import re
 import socket
-import sys
-import threading
-from collections.abc import Iterator
+import stat
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from toolcrib.core.errors import ToolError
-from toolcrib.sandbox import guard
+from toolcrib.core.errors import Refused, ToolError
+from toolcrib.sandbox import _beneath, _deliver, _openat2, guard
 from toolcrib.sandbox.guard import GuardedFiles
+from toolcrib.sandbox.places import Places
 
-SECRET = b"top secret"
+SECRET = b"top secret of somebody else"
+OUTSIDE, MISSING, ODD = "PATH_OUTSIDE_WORKSPACE", "FILE_NOT_FOUND", "PATH_NOT_REGULAR"
+PROTECTED, JUDGED = "PATH_PROTECTED", "APPROVAL_DENIED"
 
 
-@pytest.fixture(params=["openat2", "walk"])
-def files(
-    request: pytest.FixtureRequest, workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[GuardedFiles]:
-    """The guard as the kernel does it, and as it is done without."""
+@pytest.fixture(params=["kernel", "walk"], autouse=True)
+def mode(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     if request.param == "walk":
-        monkeypatch.setattr(sys, "platform", "other")
-    (tmp_path / "secret").write_bytes(SECRET)
-    (tmp_path / "work-evil").mkdir()
-    (tmp_path / "work-evil" / "file").write_bytes(SECRET)
+        monkeypatch.setattr(_beneath, "BY_KERNEL", False)
+    elif not _openat2.AVAILABLE:
+        pytest.skip("this kernel has no openat2")
+    return str(request.param)
+
+
+@pytest.fixture
+def yard(workspace: Path, tmp_path: Path) -> Path:
+    """A workspace with files and links in it, and secrets around it."""
+    for place in ("secret", "work-evil/file", "outside/secret", "outside/deep/secret", "other/file"):
+        (tmp_path / place).parent.mkdir(exist_ok=True)
+        (tmp_path / place).write_bytes(SECRET)
     (workspace / "file").write_bytes(b"inside")
-    (workspace / "folder").mkdir()
+    (workspace / "folder" / "sub").mkdir(parents=True)
     (workspace / "folder" / "deep").write_bytes(b"deep")
-    yield GuardedFiles(workspace)
-    assert (tmp_path / "secret").read_bytes() == SECRET
+    (workspace / "folder" / "sub" / "leaf").write_bytes(b"leaf")
+    os.symlink("work", tmp_path / "alias")
+    os.symlink(tmp_path, tmp_path / "up")
+    return tmp_path
 
 
-def refused(code: str, use: object, *args: object) -> None:
+@pytest.fixture
+def files(yard: Path) -> GuardedFiles:
+    return GuardedFiles(yard / "work")
+
+
+def snapshot(root: Path) -> dict[str, object]:
+    """Everything below a directory: what it is, its content, its modes."""
+    seen: dict[str, object] = {}
+    for path in sorted(root.rglob("*")):
+        about = path.lstat()
+        content: object = None
+        if path.is_symlink():
+            content = os.readlink(path)
+        elif stat.S_ISREG(about.st_mode):
+            content = path.read_bytes()
+        seen[str(path)] = (about.st_mode, about.st_ino, content)
+    return seen
+
+
+USES: dict[str, Callable[[GuardedFiles, str], object]] = {
+    "read": lambda files, path: files.read(path),
+    "write": lambda files, path: files.write(path, "changed"),
+    "stat": lambda files, path: files.stat(path),
+    "exists": lambda files, path: files.exists(path),
+    "list": lambda files, path: files.list(path),
+    "unlink": lambda files, path: files.unlink(path),
+}
+
+
+def refusal(use: Callable[..., object], *args: object) -> ToolError:
     with pytest.raises(ToolError) as caught:
-        use(*args)  # type: ignore[operator]
-    assert caught.value.code == code, caught.value
+        use(*args)
+    error = caught.value
+    assert SECRET.decode() not in str(error)
+    assert re.search(r"[;,] (use|list|call|write|copy|remove|try|ask|leave|or use)", str(error)), (
+        f"no next step: {error}"
+    )
+    return error
 
 
-def test_reads_writes_lists_and_removes_inside(files: GuardedFiles, workspace: Path) -> None:
+def code_of(use: Callable[..., object], *args: object) -> str:
+    return refusal(use, *args).code
+
+
+# What lies outside
+
+
+TRAVERSALS = """
+../secret  ./../secret  folder/../../secret  folder/./../../secret  folder/sub/../../../secret  ..//secret
+folder//..//..//secret  ../work-evil/file  folder/../../work-evil/file  ../work/../secret  ../work/file
+../../../../../../../../etc/passwd  folder/../../../../../../../../etc/passwd  ..  ../  ../.  ../..  folder/../..
+.//..//..//..//etc/passwd  ./.././secret  folder/sub/../sub/../../../secret  ../outside  ../outside/deep/secret
+../outside/deep/../secret  ../alias/file  ../up/secret  ../up/work/file
+{work}/../secret  {work}/folder/../../secret  {work}-evil/file  {work}-evil  {work}/..  {work}/../  {work}/../work/file
+{work}/../..  {tmp}/secret  {tmp}//secret  /{tmp}/secret  {tmp}/./secret  {tmp}  {tmp}/  {tmp}/outside/deep/secret
+{tmp}/up/secret  {tmp}/up/up/up/secret  {tmp}/alias/../secret  {tmp}/up/alias/../secret  {tmp}/up/work-evil/file
+{tmp}/other/../secret  {tmp}/outside/../secret  {tmp}/nothing/../secret
+/  //  /..  /.  /etc  /etc/passwd  //etc/passwd  ///etc//passwd  /./etc/passwd  /etc/../etc/passwd  /../etc/passwd
+/proc/self/root/etc/passwd  /proc/self/root{tmp}/secret  /proc/self/root{work}/file  /proc/self/cwd  /proc/self/cwd/..
+/proc/self/cwd/file  /proc/1/root/etc/passwd  /proc/thread-self/root/etc/passwd  /proc/self/task/../root/etc/passwd
+/proc/self/fd/0  /proc/self/fd/1  /proc/self/fd/3/../secret  /proc/self/environ  /proc/self/mem  /proc/self/exe
+/proc/self/maps  /proc/kcore  /proc/sysrq-trigger  /dev/stdin  /dev/stdout  /dev/fd/0  /dev/null  /dev/zero
+/dev/random  /dev/tty  /dev/mem  /sys/kernel/uevent_helper  /net/somewhere/file
+""".split()  # noqa: SIM905
+
+
+@pytest.mark.parametrize("path", TRAVERSALS)
+def test_nothing_outside_is_read_or_written(files: GuardedFiles, yard: Path, path: str) -> None:
+    """A36, K47; also `/srv/app` against `/srv/app-evil`."""
+    path = path.format(tmp=yard, work=yard / "work")
+    before = snapshot(yard)
+    for name, use in USES.items():
+        assert code_of(use, files, path) == OUTSIDE, name
+    assert snapshot(yard) == before
+    assert files.report == {}
+
+
+# Links: a name below the workspace, what it leads to, and the path that is asked for
+
+LEADING_OUT = [
+    ("link", "../secret", "link"),
+    ("link", "{tmp}/secret", "link"),
+    ("link", "{tmp}/secret", "./link"),
+    ("link", "{tmp}/secret", "{work}/link"),
+    ("link", "{tmp}/secret", "{tmp}/alias/link"),
+    ("link", "{tmp}/secret", "folder/../link"),
+    ("link", "folder/../../secret", "link"),
+    ("link", "./../secret", "link"),
+    ("link", "../work/../secret", "link"),
+    ("link", "../work/file", "link"),
+    ("link", "{work}/file", "link"),
+    ("link", "{work}/../secret", "link"),
+    ("link", "../work-evil/file", "link"),
+    ("link", "/etc/passwd", "link"),
+    ("link", "//etc/passwd", "link"),
+    ("link", "/", "link/etc/passwd"),
+    ("link", "..", "link/secret"),
+    ("link", "..", "link/work/file"),
+    ("link", "../", "link/secret"),
+    ("link", ".//..", "link/secret"),
+    ("link", "{tmp}", "link/secret"),
+    ("link", "{tmp}/outside", "link/secret"),
+    ("link", "{tmp}/outside", "link/deep/secret"),
+    ("link", "{tmp}/outside", "link/../secret"),
+    ("link", "../outside", "link/deep/../secret"),
+    ("link", "../outside/deep/..", "link/secret"),
+    ("link", "../outside", "link/new"),
+    ("link", "../outside", "link/new/newer/newest"),
+    ("link", "../outside/", "link/new"),
+    ("link", "../outside/new", "link"),
+    ("link", "{tmp}/new", "link"),
+    ("link", "{tmp}/new/newer", "link"),
+    ("link", "../../../../../../../../../../../../etc/passwd", "link"),
+    ("link", "/proc/self/root", "link/etc/passwd"),
+    ("link", "/proc/self/root/etc/passwd", "link"),
+    ("link", "/proc/self/cwd", "link/file"),
+    ("link", "/proc/self/fd", "link/0"),
+    ("link", "/proc/self/environ", "link"),
+    ("link", "/dev/stdin", "link"),
+    ("link", "/dev/zero", "link"),
+    ("link", "{tmp}/up", "link/secret"),
+    ("link", "../up/outside", "link/secret"),
+    ("link", "../alias", "link/file"),
+    ("link", "{tmp}/other", "link/file"),
+    ("link", "{tmp}/other/file", "link"),
+    ("folder/link", "../../secret", "folder/link"),
+    ("folder/link", "../..", "folder/link/secret"),
+    ("folder/sub/link", "../../../outside", "folder/sub/link/secret"),
+    ("folder/sub/link", "../../..", "folder/sub/link/work/file"),
+    ("folder/sub/link", "{tmp}/outside", "folder/../folder/sub/link/new"),
+    ("link", "link", "link"),
+    ("link", "./link", "link"),
+    ("link", "link/link", "link/x"),
+    ("link", "folder/../link", "link"),
+]
+
+
+@pytest.mark.parametrize(("name", "target", "path"), LEADING_OUT)
+def test_links_do_not_lead_out(yard: Path, name: str, target: str, path: str) -> None:
+    """Not for reading, not for writing, not into another root, and also not out and in again."""
+    names = {"tmp": yard, "work": yard / "work"}
+    os.symlink(target.format(**names), yard / "work" / name)
+    files = GuardedFiles(Places(str(yard / "work"), roots={str(yard / "other"): "write"}))
+    path = path.format(**names)
+    before = snapshot(yard)
+    for use in ("read", "write", "stat", "exists", "list"):
+        assert code_of(USES[use], files, path) == OUTSIDE, use
+    assert snapshot(yard) == before
+    if path.endswith("link") and path != "link/link":
+        files.unlink(path)  # the link itself is the workspace's own
+        assert not (yard / "work" / name).is_symlink()
+        del before[str(yard / "work" / name)]
+    else:
+        refusal(files.unlink, path)
+    assert {**before, **snapshot(yard)} == before == snapshot(yard)
+
+
+CHAINS = [
+    {"a": "b", "b": "../secret"},
+    {"a": "b", "b": "c", "c": "d", "d": "{tmp}/secret"},
+    {"a": "folder/b", "folder/b": "../../secret"},
+    {"a": "folder/b/secret", "folder/b": "sub/c", "folder/sub/c": "../../../outside"},
+    {"a": "b/../secret", "b": "../outside"},
+    {"a": "b", "b": "a"},
+    {"a": "b", "b": "c", "c": "a"},
+    {"a": "b/x", "b": "a"},
+    {f"l{i}" if i else "a": f"l{i + 1}" for i in range(45)} | {"l45": "file"},
+]
+
+
+@pytest.mark.parametrize("links", CHAINS)
+def test_chains_of_links_do_not_lead_out_or_on_for_ever(files: GuardedFiles, yard: Path, links: dict[str, str]) -> None:
+    for name, target in links.items():
+        os.symlink(target.format(tmp=yard), yard / "work" / name)
+    before = snapshot(yard)
+    for use in ("read", "write", "stat", "exists", "list"):
+        assert code_of(USES[use], files, "a") == OUTSIDE, use
+    assert snapshot(yard) == before
+
+
+STAYING_IN = [
+    ("link", "file", "link", b"inside"),
+    ("link", "./file", "link", b"inside"),
+    ("link", "folder/deep", "link", b"deep"),
+    ("link", "folder", "link/deep", b"deep"),
+    ("link", "folder/", "link/sub/leaf", b"leaf"),
+    ("link", "folder", "link/../file", b"inside"),
+    ("link", "folder/sub", "link/../deep", b"deep"),
+    ("link", "folder/sub/..", "link/deep", b"deep"),
+    ("link", ".", "link/link/link/file", b"inside"),
+    ("folder/link", "../file", "folder/link", b"inside"),
+    ("folder/link", "..", "folder/link/file", b"inside"),
+    ("folder/sub/link", "../../folder/deep", "folder/sub/link", b"deep"),
+    ("folder/sub/link", "../..", "folder/sub/link/folder/deep", b"deep"),
+    ("link", "folder/../folder/./sub/leaf", "{work}/link", b"leaf"),
+]
+
+
+@pytest.mark.parametrize(("name", "target", "path", "content"), STAYING_IN)
+def test_links_that_stay_inside_are_followed(
+    files: GuardedFiles, yard: Path, name: str, target: str, path: str, content: bytes
+) -> None:
+    os.symlink(target, yard / "work" / name)
+    path = path.format(work=yard / "work")
+    assert files.read(path) == content
+    files.write(path, content[::-1])
+    assert files.read(path) == content[::-1]
+    assert (yard / "work" / name).is_symlink() and os.readlink(yard / "work" / name) == target
+    assert not list(yard.rglob(".toolcrib-*"))
+
+
+INSIDE = """
+file  ./file  .//file  folder/../file  folder/sub/../../file  ././././file  folder//..//file
+{work}/file  {work}//file  /{work}/file  {work}/./file  {work}/folder/../file  {tmp}/./work/file
+{tmp}/alias/file  {tmp}/up/work/file  {tmp}/up/alias/file  {tmp}/alias/folder/../file  {tmp}/outside/../work/file
+""".split()  # noqa: SIM905
+
+
+@pytest.mark.parametrize("path", INSIDE)
+def test_every_spelling_of_a_path_inside_works(files: GuardedFiles, yard: Path, path: str) -> None:
+    path = path.format(tmp=yard, work=yard / "work")
+    assert files.read(path) == b"inside"
+    assert files.exists(path) and files.stat(path).st_size == 6
+    files.write(path, "changed")
+    assert (yard / "work" / "file").read_bytes() == b"changed"
+    files.unlink(path)
+    assert not (yard / "work" / "file").exists()
+
+
+def test_a_workspace_may_be_named_by_a_link(yard: Path) -> None:
+    files = GuardedFiles(yard / "alias")
+    for path in ("file", f"{yard}/alias/file", f"{yard}/work/file"):
+        assert files.read(path) == b"inside"
+    assert code_of(files.read, "../secret") == OUTSIDE
+
+
+# Names that only look like more
+
+
+NAMES = [
+    *"~ ~/x ~root/x $HOME/x ${HOME}/x `id` $(id) %2e%2e/secret ..%2fsecret ..%c0%af.. %00 .../secret ....//secret".split(),  # noqa: SIM905
+    *"..\\secret ..\\..\\secret C:\\x C:/x \\\\host\\share file:///etc/passwd file:secret http://x/y ..;/x".split(),  # noqa: SIM905
+    *"-rf -- --help -x/y * ? [a] {a,b} a:b a;b a&b a|b a>b # !x @x =x a=b , ' \" ... .x ..x x.. ..x/..y".split(),  # noqa: SIM905
+    *("．．/secret", "\u2024\u2024/secret", "‥/secret", "..\u200b/secret", "..∕secret", "..⁄secret", "\ufeff../x"),
+    *(" ../secret", ".. /secret", "a b", " a", "a ", "\t", "a\nb", "\r", "\x1b[31m", "\x7f", "a\x01b", "\u202egnp.exe"),
+    *("é", "e\u0301", "ﬁle", "FILE", "名前", "😀", "\udcff", "a\udc80b", "x" * 255, "/".join(["d"] * 60)),
+    *("CON", "nul", "aux.txt", "LPT1", "secret", "etc/passwd", "proc/self/environ", "dev/null", "work/file"),
+]
+
+
+@pytest.mark.parametrize("path", NAMES, ids=ascii)
+def test_odd_names_are_names_and_nothing_more(files: GuardedFiles, yard: Path, path: str) -> None:
+    """No home directory, no variable, no escape, no address, no other alphabet's slash."""
+    before = snapshot(yard)
+    assert code_of(files.read, path) == MISSING
+    assert files.exists(path) is False
+    assert code_of(files.unlink, path) == MISSING
+    assert snapshot(yard) == before
+    files.write(path, "made")
+    assert (yard / "work" / path).read_bytes() == b"made"
+    assert files.read(path) == b"made"
+    assert files.report["files_accessed"] == [path.encode("utf-8", "backslashreplace").decode()]
+    assert {place for place in set(snapshot(yard)) - set(before) if not place.startswith(f"{yard}/work/")} == set()
+    files.unlink(path)
+    assert not files.exists(path)
+
+
+NO_PATHS = [
+    ("", MISSING),
+    ("a\0b", None),
+    ("\0", None),
+    ("file\0", None),
+    ("../secret\0.txt", None),
+    ("folder\0/../../secret", None),
+    ("new/a\0b", None),
+    ("\ud800", None),
+    ("a\udfff", None),
+    ("new/\ud83d/x", None),
+    ("x" * 256, None),
+    ("x" * 4095, None),
+    ("x" * 5000, None),
+    ("x/" * 2047 + "x", None),
+    ("../" * 1300 + "etc/passwd", OUTSIDE),
+    ("folder/../" * 400 + "../secret", OUTSIDE),
+    ("/" + "x" * 5000, None),
+    ("new/" + "x" * 256, None),
+    ("/".join(["d"] * 70), None),
+    ("file/", MISSING),
+    ("file/.", MISSING),
+    ("file/..", MISSING),
+    ("file/x", MISSING),
+    ("file/../../secret", MISSING),
+    ("folder/deep/under/it", MISSING),
+    ("new/", ODD),
+    ("new/.", ODD),
+    ("new/..", MISSING),
+    ("new/../new", MISSING),
+    ("new/../../secret", MISSING),
+    ("folder", ODD),
+    ("folder/", ODD),
+    ("folder/.", ODD),
+    ("folder/..", ODD),
+    (".", ODD),
+    ("./", ODD),
+    ("{work}", ODD),
+]
+
+
+@pytest.mark.parametrize(("path", "code"), NO_PATHS, ids=lambda value: ascii(value)[:40])
+def test_what_names_no_file_is_an_error_that_makes_nothing(
+    files: GuardedFiles, yard: Path, path: str, code: str | None
+) -> None:
+    path = path.format(work=yard / "work") if path == "{work}" else path
+    before = snapshot(yard)
+    error = refusal(files.write, path, "x")
+    assert code is None or error.code == code
+    assert len(str(error)) < 1000 and str(error).isprintable() or "\0" in str(error)
+    str(error).encode()  # it can be sent
+    refusal(files.unlink, path)
+    refusal(files.read, path)
+    assert snapshot(yard) == before
+
+
+# What is no regular file
+
+
+def fifo(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def unix_socket(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(os.path.relpath(path))  # its whole path may be longer than an address can be
+
+
+def directory(path: Path) -> None:
+    path.mkdir()
+
+
+def device(path: Path) -> None:
+    try:
+        os.mknod(path, stat.S_IFCHR | 0o666, os.makedev(1, 5))
+        path.open("rb").close()
+    except PermissionError:
+        pytest.skip("only root makes devices")
+
+
+@pytest.mark.parametrize("linked", [False, True], ids=["itself", "linked"])
+@pytest.mark.parametrize("make", [fifo, unix_socket, directory, device])
+def test_what_is_no_regular_file_is_refused_without_waiting(
+    files: GuardedFiles, yard: Path, monkeypatch: pytest.MonkeyPatch, make: Callable[[Path], None], linked: bool
+) -> None:
+    monkeypatch.chdir(yard / "work")
+    make(yard / "work" / "thing")
+    os.symlink("thing", yard / "work" / "link")
+    path = "link" if linked else "thing"
+    before = snapshot(yard)
+    assert code_of(files.read, path) == ODD
+    assert code_of(files.write, path, "x") == ODD
+    assert files.exists(path)
+    assert stat.S_IFMT(files.stat(path).st_mode) == stat.S_IFMT((yard / "work" / "thing").stat().st_mode)
+    assert snapshot(yard) == before
+
+
+def test_a_fifo_that_somebody_writes_to_is_not_disturbed_by_looking(files: GuardedFiles, yard: Path) -> None:
+    """A look that opened it would let the writer go on."""
+    os.mkfifo(yard / "work" / "fifo")
+    assert stat.S_ISFIFO(files.stat("fifo").st_mode)
+    with pytest.raises(OSError) as caught:
+        os.open(yard / "work" / "fifo", os.O_WRONLY | os.O_NONBLOCK)
+    assert caught.value.errno == errno.ENXIO  # nobody has it open for reading
+
+
+def test_a_directory_is_not_removed(files: GuardedFiles, yard: Path) -> None:
+    (yard / "work" / "empty").mkdir()
+    for path in ("empty", "empty/", "folder", "folder/.", "."):
+        assert code_of(files.unlink, path) == ODD
+    assert code_of(files.unlink, str(yard / "work")) == OUTSIDE
+    assert (yard / "work" / "empty").is_dir()
+
+
+# Hard links
+
+
+def test_writing_leaves_the_other_name_of_a_file_alone(files: GuardedFiles, yard: Path) -> None:
+    os.link(yard / "secret", yard / "work" / "hard")
+    files.write("hard", "mine")
+    assert (yard / "secret").read_bytes() == SECRET
+    assert (yard / "work" / "hard").read_bytes() == b"mine"
+
+
+def test_an_ordinary_hard_link_is_read(files: GuardedFiles, yard: Path) -> None:
+    os.link(yard / "work" / "file", yard / "work" / "hard")
+    assert files.read("hard") == b"inside"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_a_hard_link_to_somebody_elses_file_is_not_read(files: GuardedFiles, yard: Path) -> None:
+    os.link(yard / "secret", yard / "work" / "hard")
+    os.chown(yard / "secret", 4321, 4321)
+    assert code_of(files.read, "hard") == OUTSIDE
+    os.chown(yard / "secret", 0, 0)
+    os.chown(yard / "work", 4321, 4321)  # in a user's workspace, root's own files are somebody else's too
+    assert code_of(files.read, "hard") == OUTSIDE
+    os.unlink(yard / "secret")
+    assert files.read("hard") == SECRET
+
+
+# Writing
+
+
+def test_reads_writes_lists_and_removes_inside(files: GuardedFiles, yard: Path) -> None:
     """C12, A35"""
+    work = yard / "work"
     assert files.read("file") == b"inside"
-    assert files.read(str(workspace / "folder" / "deep")) == b"deep"
+    assert files.read(str(work / "folder" / "deep")) == b"deep"
     files.write("new", "text")
     assert (files.exists("new"), files.exists("nope"), files.stat("new").st_size) == (True, False, 4)
     assert files.list() == ["file", "folder", "new"]
+    assert files.list("folder") == files.list("folder/") == files.list(f"{work}/folder/sub/..") == ["deep", "sub"]
     files.write("file", b"shorter"[:3])
     assert files.read("file") == b"sho"
     files.unlink("new")
-    assert not (workspace / "new").exists()
-    assert files.report["files_accessed"] == ["file", str(workspace / "folder" / "deep"), "new"]
+    assert not (work / "new").exists()
+    assert files.report["files_accessed"] == ["file", str(work / "folder" / "deep"), "new"]
     assert (files.report["bytes_read"], files.report["bytes_written"]) == (13, 7)
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "../secret",
-        "folder/../../secret",
-        "/etc/passwd",
-        "{tmp}/secret",
-        "{tmp}/work-evil/file",
-        "../work-evil/file",
-        "folder/../../work-evil/file",
-        "./../secret",
-    ],
-)
-def test_nothing_outside_is_read_or_written(files: GuardedFiles, tmp_path: Path, path: str) -> None:
-    """A36, K47; also `/srv/app` against `/srv/app-evil`."""
-    path = path.format(tmp=tmp_path)
-    for use in (files.read, files.stat, files.unlink, lambda path: files.write(path, "x"), files.exists):
-        refused("PATH_OUTSIDE_WORKSPACE", use, path)
-    assert (tmp_path / "work-evil" / "file").read_bytes() == SECRET
+def test_directories_are_made_for_a_new_file(files: GuardedFiles, yard: Path) -> None:
+    files.write("a/b/c/new", "x")
+    files.write("folder/./d//e", "y")
+    os.symlink("folder", yard / "work" / "link")
+    files.write("link/f/g", "z")
+    assert [files.read(path) for path in ("a/b/c/new", "folder/d/e", "folder/f/g")] == [b"x", b"y", b"z"]
 
 
-@pytest.mark.parametrize(
-    "target", ["../secret", "{tmp}/secret", "/proc/self/root/etc/passwd", "/proc/self/cwd/../secret"]
-)
-def test_links_do_not_lead_out(files: GuardedFiles, workspace: Path, tmp_path: Path, target: str) -> None:
-    (workspace / "link").symlink_to(target.format(tmp=tmp_path))
-    (workspace / "updir").symlink_to("..")
-    refused("PATH_OUTSIDE_WORKSPACE", files.read, "link")
-    refused("PATH_OUTSIDE_WORKSPACE", files.write, "link", "x")
-    with pytest.raises(ToolError):
-        files.read("updir/secret")
-    files.unlink("link")  # the link itself is the workspace's own
-    assert not (workspace / "link").is_symlink()
+def test_a_link_to_nothing_is_not_written_through(files: GuardedFiles, yard: Path) -> None:
+    os.symlink("nothing", yard / "work" / "link")
+    before = snapshot(yard)
+    for path in ("link", "link/new"):
+        assert code_of(files.write, path, "x") == MISSING
+    assert snapshot(yard) == before
 
 
-def test_what_is_no_regular_file_is_refused_without_waiting(files: GuardedFiles, workspace: Path) -> None:
-    os.mkfifo(workspace / "fifo")
-    refused("PATH_NOT_REGULAR", files.read, "fifo")
-    server = socket.socket(socket.AF_UNIX)
-    server.bind(str(workspace / "socket"))
-    server.close()
-    for name in ("socket", "folder"):
-        with pytest.raises(ToolError):
-            files.read(name)
+@pytest.mark.parametrize("mode_of_file", [0o644, 0o600, 0o755, 0o664])
+def test_a_file_keeps_its_mode(files: GuardedFiles, yard: Path, mode_of_file: int) -> None:
+    (yard / "work" / "file").chmod(mode_of_file | stat.S_ISUID)
+    files.write("file", "x")
+    assert stat.S_IMODE((yard / "work" / "file").stat().st_mode) == mode_of_file
 
 
-@pytest.mark.parametrize("path", ["", "a\0b", "x" * 5000, "folder/deep/under", "file/"])
-def test_odd_paths_are_errors_and_not_crashes(files: GuardedFiles, path: str) -> None:
-    with pytest.raises(ToolError):
-        files.read(path)
-
-
-@pytest.mark.parametrize("path", ["", ".", "..", "/", "folder/..", "folder/."])
-def test_what_names_no_file_is_not_removed(files: GuardedFiles, path: str) -> None:
-    refused("PATH_OUTSIDE_WORKSPACE", files.unlink, path)
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="the kernel's own check is Linux's")
-def test_a_swapped_link_never_wins_the_race(workspace: Path, tmp_path: Path) -> None:
-    """I5: while somebody swaps a directory for a link to the outside, not one read leaks."""
-    outside = tmp_path / "outside"
-    outside.mkdir()
-    (outside / "file").write_bytes(SECRET)
-    inside = workspace / "inside"
-    inside.mkdir()
-    (inside / "file").write_bytes(b"inside")
-    (workspace / "link").symlink_to(outside)
-    over = threading.Event()
-
-    def swap() -> None:
-        while not over.is_set():
-            os.rename(workspace / "inside", workspace / "aside")
-            os.rename(workspace / "link", workspace / "inside")
-            os.rename(workspace / "inside", workspace / "link")
-            os.rename(workspace / "aside", workspace / "inside")
-
-    swapper = threading.Thread(target=swap)
-    swapper.start()
-    seen = set()
+def test_a_new_file_is_what_the_user_lets_new_files_be(files: GuardedFiles, yard: Path) -> None:
+    before = os.umask(0o077)
     try:
-        for _ in range(3000):
-            try:
-                seen.add(GuardedFiles(workspace).read("inside/file"))
-            except ToolError as exc:
-                seen.add(exc.code.encode())
+        files.write("closed", "x")
+        os.umask(0)
+        files.write("open", "x")
     finally:
-        over.set()
-        swapper.join()
-    assert b"inside" in seen and SECRET not in seen
+        os.umask(before)
+    assert [stat.S_IMODE((yard / "work" / name).stat().st_mode) for name in ("closed", "open")] == [0o600, 0o644]
 
 
-def test_the_walk_is_there_for_kernels_without_openat2(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from toolcrib.sandbox import _openat2
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_a_file_keeps_its_owner(files: GuardedFiles, yard: Path) -> None:
+    os.chown(yard / "work" / "file", 4321, 4322)
+    files.write("file", "x")
+    about = (yard / "work" / "file").stat()
+    assert (about.st_uid, about.st_gid, about.st_size) == (4321, 4322, 1)
 
-    monkeypatch.setattr(_openat2, "open_beneath", lambda *args: None)
-    (workspace / "file").write_bytes(b"x")
-    assert guard.GuardedFiles(workspace).read("file") == b"x"
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root writes to read-only files")
+def test_a_read_only_file_is_not_replaced(files: GuardedFiles, yard: Path) -> None:
+    (yard / "work" / "file").chmod(0o444)
+    assert code_of(files.write, "file", "x") == "EXECUTION_ERROR"
+    assert files.read("file") == b"inside"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may do everything")
+def test_what_we_may_not_do_is_an_error_that_says_so(files: GuardedFiles, yard: Path) -> None:
+    (yard / "work" / "file").chmod(0)
+    (yard / "work" / "folder").chmod(0o500)
+    assert code_of(files.read, "file") == "READ_ERROR"
+    assert code_of(files.write, "folder/new", "x") == "EXECUTION_ERROR"
+    (yard / "work" / "folder").chmod(0)
+    assert code_of(files.list, "folder") == "READ_ERROR"
+    assert code_of(files.read, "folder/deep") == "READ_ERROR"
+    (yard / "work" / "folder").chmod(0o700)
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EIO])
+def test_a_failed_write_leaves_everything_as_it_was(
+    files: GuardedFiles, yard: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    before = snapshot(yard)
+
+    def fails(*args: object, **kwargs: object) -> None:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(_deliver.os, "replace", fails)
+    for path in ("file", "new", "a/b/new"):
+        assert code_of(files.write, path, "x" * 100_000) == "EXECUTION_ERROR"
+    assert snapshot(yard) == before
+    assert files.report == {}
+
+
+def test_a_full_disk_leaves_everything_as_it_was(files: GuardedFiles, yard: Path) -> None:
+    """A limit on the size of files fails in the same place as a full disk does: while the content is written."""
+    resource, signal = pytest.importorskip("resource"), pytest.importorskip("signal")
+    before = snapshot(yard)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (64 * 1024, limits[1]))
+    try:
+        for path in ("file", "a/b/new"):
+            assert code_of(files.write, path, "x" * 200_000) == "EXECUTION_ERROR"
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, handler)
+    assert snapshot(yard) == before
+
+
+def test_text_that_is_no_text_is_refused(files: GuardedFiles, yard: Path) -> None:
+    before = snapshot(yard)
+    assert code_of(files.write, "file", "half \ud83d of one") == "EXECUTION_ERROR"
+    assert snapshot(yard) == before
+
+
+def test_no_descriptor_is_left_open(files: GuardedFiles, yard: Path) -> None:
+    if not os.path.isdir("/dev/fd"):
+        pytest.skip("descriptors cannot be counted here")
+    os.symlink("..", yard / "work" / "folder" / "link")
+
+    def everything() -> None:
+        for path in ("file", "folder/link/file", "a/b/c", "../secret", "nope", "file/x", "folder", "x" * 300, "\0"):
+            for name in ("read", "write", "list", "stat", "unlink"):
+                try:
+                    USES[name](files, path)
+                except ToolError:
+                    pass
+
+    everything()
+    count = len(os.listdir("/dev/fd"))
+    everything()
+    assert len(os.listdir("/dev/fd")) == count
+
+
+# Where a path led when it was judged
+
+
+def test_a_path_that_leads_elsewhere_than_when_judged_is_refused(yard: Path) -> None:
+    """I3: what was approved is exactly what runs."""
+    work = yard / "work"
+    os.symlink("file", work / "link")
+    places = Places(str(work))
+    judged = {path: places.locate(path).real for path in ("link", "folder/deep", "new/thing", "file")}
+    files = GuardedFiles(places, {}, judged)
+    assert files.read("link") == b"inside"
+    os.unlink(work / "link")
+    os.symlink("folder/deep", work / "link")
+    os.rename(work / "folder", work / "was")
+    os.symlink("was", work / "folder")
+    os.symlink("was/sub", work / "new")
+    before = snapshot(yard)
+    for path in ("link", "folder/deep"):
+        for use in ("read", "write", "stat", "exists", "list"):
+            if use != "list":
+                assert code_of(USES[use], files, path) == JUDGED, (path, use)
+    with pytest.raises(Refused):
+        files.unlink("folder/deep")
+    assert code_of(files.write, "new/thing", "x") == JUDGED
+    assert snapshot(yard) == before
+    assert files.read("file") == b"inside"
+    assert files.read("was/sub/leaf") == b"leaf"  # it was not judged, and is pinned to nothing
+
+
+def test_what_was_judged_can_be_made_changed_and_removed(yard: Path) -> None:
+    places = Places(str(yard / "work"))
+    os.symlink("file", yard / "work" / "link")
+    judged = {path: places.locate(path, write=True).real for path in ("a/b", "file", "link")}
+    files = GuardedFiles(places, {}, judged)
+    for path in ("a/b", "file", "link"):
+        files.write(path, "x")
+        files.write(path, "xy")
+        assert files.read(path) == b"xy"
+    files.unlink("link")
+    assert (yard / "work" / "file").exists() and not (yard / "work" / "link").is_symlink()
+
+
+# More roots
+
+
+@pytest.fixture
+def rooted(yard: Path) -> Iterator[GuardedFiles]:
+    """`other` may be written, `outside` only read, and so may `folder` in the workspace."""
+    roots = {str(yard / "other"): "write", str(yard / "outside"): "read", str(yard / "work" / "folder"): "read"}
+    yield GuardedFiles(Places(str(yard / "work"), roots=roots))
+    assert (yard / "secret").read_bytes() == SECRET
+
+
+def test_further_roots_are_used_by_absolute_paths(rooted: GuardedFiles, yard: Path) -> None:
+    assert rooted.read(f"{yard}/other/file") == SECRET
+    assert rooted.read(f"{yard}/up/other/file") == SECRET
+    rooted.write(f"{yard}/other/new/file", "x")
+    rooted.unlink(f"{yard}/other/new/file")
+    assert rooted.list(f"{yard}/outside") == ["deep", "secret"]
+    for path in ("../other/file", f"{yard}/other/../secret", f"{yard}/other/../work/file", f"{yard}/others"):
+        assert code_of(rooted.read, path) == OUTSIDE
+
+
+def test_in_a_root_for_reading_nothing_is_written(rooted: GuardedFiles, yard: Path) -> None:
+    os.symlink("folder", yard / "work" / "link")
+    before = snapshot(yard)
+    for path in (f"{yard}/outside/secret", f"{yard}/outside/new", "folder/deep", "folder/new/x", "link/deep"):
+        assert code_of(rooted.write, path, "x") == PROTECTED
+    for path in (f"{yard}/outside/secret", "folder/deep", "link/deep"):
+        assert code_of(rooted.unlink, path) == PROTECTED
+        assert rooted.read(path)
+    assert snapshot(yard) == before
+
+
+def test_a_root_that_was_replaced_by_a_link_is_closed(yard: Path, mode: str) -> None:
+    """A root inside the workspace could be turned elsewhere by whoever writes there."""
+    if mode == "walk":
+        pytest.skip("without the kernel's word, where an open root lies is not known")
+    files = GuardedFiles(Places(str(yard / "other"), roots={str(yard / "work" / "folder"): "read"}))
+    assert files.read(f"{yard}/work/folder/deep") == b"deep"
+    os.rename(yard / "work" / "folder", yard / "work" / "was")
+    os.symlink(yard / "outside", yard / "work" / "folder")
+    assert code_of(files.read, f"{yard}/work/folder/secret") == OUTSIDE
+
+
+def test_the_walk_is_there_for_kernels_without_openat2(yard: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_openat2, "AVAILABLE", False)
+    monkeypatch.setattr(_openat2, "open_beneath", None)
+    assert guard.GuardedFiles(yard / "work").read("file") == b"inside"

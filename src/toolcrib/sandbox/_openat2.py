@@ -13,22 +13,34 @@ class _How(ctypes.Structure):
     _fields_ = (("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64))
 
 
-def open_beneath(root: int, path: str, flags: int, mode: int) -> int | None:
-    """A descriptor for `path` below `root`; None where the kernel has no openat2."""
-    how = _How(flags, mode if flags & os.O_CREAT else 0, _RESOLVE_BENEATH | _RESOLVE_NO_MAGICLINKS)
+def open_beneath(root: int, path: str, flags: int) -> int:
+    """A descriptor for `path`, which exists, below `root`; links are followed as long as they stay below it.
+
+    Raises:
+        OSError: EXDEV when the path leads out, ELOOP for a magic link such as `/proc/self/root`.
+    """
+    raw = os.fsencode(path)
+    how = _How(flags, 0, _RESOLVE_BENEATH | _RESOLVE_NO_MAGICLINKS)
     for _ in range(64):  # EAGAIN: a rename raced with the lookup
-        fd: int = _libc.syscall(_SYS_OPENAT2, root, _c_path(path), ctypes.byref(how), ctypes.sizeof(how))
+        fd: int = _libc.syscall(_SYS_OPENAT2, root, raw, ctypes.byref(how), ctypes.sizeof(how))
         if fd >= 0:
             return fd
         code = ctypes.get_errno()
-        if code == errno.ENOSYS:
-            return None
         if code not in (errno.EAGAIN, errno.EINTR):
             break
     raise OSError(code, os.strerror(code), path)
 
 
-def _c_path(path: str) -> bytes:
-    if "\0" in path:
-        raise ValueError("a path cannot hold a NUL")
-    return os.fsencode(path)
+def _works() -> bool:
+    """Old kernels do not have it; old container runtimes forbid what they do not know. And /proc may be missing."""
+    root = os.open("/", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.close(open_beneath(root, ".", os.O_PATH | os.O_CLOEXEC))
+        return os.readlink(f"/proc/self/fd/{root}") == "/"
+    except OSError:
+        return False
+    finally:
+        os.close(root)
+
+
+AVAILABLE = _works()

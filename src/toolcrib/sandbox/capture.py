@@ -4,7 +4,7 @@ import os
 from collections import deque
 
 from ..core.limits import ARTIFACT_BYTES, VIEW_BYTES
-from ..core.process import Artifacts, Captured
+from ..core.process import Artifacts, Captured, Filter
 
 CHUNK = 256 * 1024
 _ATTEMPTS = 100
@@ -13,11 +13,17 @@ _READS_PER_TURN = 16
 
 
 class Capture:
-    """Reads a pipe. Memory stays within `keep` plus one chunk, however much comes."""
+    """Reads a pipe. Memory stays within `keep` plus one chunk, however much comes.
 
-    def __init__(self, fd: int, *, name: str, keep: int, artifacts: Artifacts | None) -> None:
+    With a filter, all that is kept, counted and written to a file is what the filter let through.
+    """
+
+    def __init__(
+        self, fd: int, *, name: str, keep: int, artifacts: Artifacts | None, filter: Filter | None = None
+    ) -> None:
         self.fd = fd
         self.open = True
+        self._filter = filter
         self._name, self._artifacts = name, artifacts
         self._head_room = keep
         self._head: list[bytes] = []
@@ -41,7 +47,7 @@ class Capture:
                 chunk = b""
             if not chunk:
                 return False
-            self._take(chunk)
+            self._take(chunk if self._filter is None else self._filter.feed(chunk))
         return True
 
     def close(self) -> None:
@@ -51,6 +57,9 @@ class Capture:
 
     def result(self) -> Captured:
         """What came, once no more will be read."""
+        if self._filter is not None:
+            held, self._filter = self._filter.end(), None
+            self._take(held)
         if self._spill_fd >= 0:
             os.close(self._spill_fd)
             self._spill_fd = -1

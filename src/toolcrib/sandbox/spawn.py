@@ -8,6 +8,7 @@ import errno
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -21,6 +22,8 @@ except ImportError:  # another Python
 
 FAST = fork_exec is not None and (3, 11) <= sys.version_info < (3, 14)
 _SHORT_OF_SOMETHING = (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
+_BUSY_SECONDS = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032)
+"""A program that was written a moment ago may still be open in a child that another thread is just starting."""
 
 # Its parts are constants: no argument ever becomes part of a shell's text.
 _LIMITED = ("/bin/sh", "-c", 'ulimit -v "$1" && shift && exec "$@"', "sh")
@@ -32,17 +35,15 @@ def start(argv: Sequence[str], *, cwd: str, env: Mapping[str, str], stdin: int, 
     Raises:
         ToolError: it could not be started; nothing happened.
     """
-    try:
-        if FAST:
-            return _vfork(argv, cwd, env, stdin, stdout, stderr)
-        process = subprocess.Popen(  # a Python whose fork_exec we do not know
-            argv, cwd=cwd, env=dict(env), stdin=stdin, stdout=stdout, stderr=stderr,
-            start_new_session=True, close_fds=True,
-        )  # fmt: skip
-        process.returncode = 0  # the pid is ours to wait for; left alone, the object would do it behind our back
-        return process.pid
-    except (OSError, ValueError) as exc:
-        raise _readable(argv[0], exc) from None
+    begin = _vfork if FAST else _popen
+    for pause in (*_BUSY_SECONDS, None):
+        try:
+            return begin(argv, cwd, env, stdin, stdout, stderr)
+        except (OSError, ValueError) as exc:
+            if pause is None or getattr(exc, "errno", None) != errno.ETXTBSY:
+                raise _readable(argv[0], exc) from None
+            time.sleep(pause)
+    raise AssertionError("the last try returns or raises")
 
 
 def with_memory_limit(argv: Sequence[str], limit: int) -> tuple[str, ...]:
@@ -75,6 +76,16 @@ def _vfork(argv: Sequence[str], cwd: str, env: Mapping[str, str], stdin: int, st
         number = int(code, 16)
         raise OSError(number, os.strerror(number), cwd if where.startswith(b"noexec") else argv[0])
     return pid
+
+
+def _popen(argv: Sequence[str], cwd: str, env: Mapping[str, str], stdin: int, stdout: int, stderr: int) -> int:
+    """For a Python whose fork_exec we do not know."""
+    process = subprocess.Popen(
+        argv, cwd=cwd, env=dict(env), stdin=stdin, stdout=stdout, stderr=stderr,
+        start_new_session=True, close_fds=True,
+    )  # fmt: skip
+    process.returncode = 0  # the pid is ours to wait for; left alone, the object would do it behind our back
+    return process.pid
 
 
 def _readable(program: str, exc: OSError | ValueError) -> ToolError:

@@ -14,7 +14,7 @@ from functools import partial
 
 from ..core.errors import ToolError
 from ..core.limits import DRAIN_SECONDS, GRACE_SECONDS
-from ..core.process import Command, Completed, Ended
+from ..core.process import Command, Completed, Ended, Filter
 from .capture import Capture
 from .poller import Poller
 from .scratch import Scratch, remove_tree
@@ -105,8 +105,8 @@ class _Program:
         self._started = time.monotonic()
         keep, kept_in = limits.output_bytes, command.artifacts
         self._streams = (
-            Capture(out, name=f"{command.mark}.stdout", keep=keep, artifacts=kept_in),
-            Capture(err, name=f"{command.mark}.stderr", keep=keep, artifacts=kept_in),
+            Capture(out, name=f"{command.mark}.stdout", keep=keep, artifacts=kept_in, filter=_filter(command)),
+            Capture(err, name=f"{command.mark}.stderr", keep=keep, artifacts=kept_in, filter=_filter(command)),
         )
         self._open_streams = 2
         self._exit: _ExitNotice | None = None
@@ -227,6 +227,10 @@ class _Program:
             threading.Thread(target=_wait_for, args=(self._pid, 0), daemon=True).start()
         except ChildProcessError:
             pass  # the host program waits for all children itself; how this one ended is its secret
+
+
+def _filter(command: Command) -> Filter | None:
+    return None if command.filters is None else command.filters()
 
 
 class _ExitNotice:
