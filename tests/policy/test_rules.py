@@ -9,7 +9,7 @@ import toolcrib
 from toolcrib.core.call import Call
 from toolcrib.core.policy import Decision, Verdict, strictest
 from toolcrib.core.tool import Capabilities, Tool
-from toolcrib.policy.rules import ConfigPolicy
+from toolcrib.policy.rules import RulePolicy
 
 PRE, ASK, BLOCKED = Decision
 VALUES: tuple[Any, ...] = (None, "preApproved", "ask", "blocked")
@@ -24,7 +24,7 @@ def tool(*, source: str = "executable", claim: Any = None, **claims: bool) -> To
     return x._replace(source=source)
 
 
-def judged(policy: ConfigPolicy, what: Tool, args: dict[str, Any] | None = None) -> Decision:
+def judged(policy: RulePolicy, what: Tool, args: dict[str, Any] | None = None) -> Decision:
     return policy.judge(Call(what.name, args or {}, "1"), what).decision
 
 
@@ -32,9 +32,9 @@ def verdict(value: str | None) -> Verdict | None:
     return None if value is None else Verdict(Decision.parse(value), "test")
 
 
-def policy(entry: str | None, default: str | None) -> ConfigPolicy:
+def policy(entry: str | None, default: str | None) -> RulePolicy:
     found = verdict(entry)
-    return ConfigPolicy({"x": found} if found else {}, verdict(default))
+    return RulePolicy({"x": found} if found else {}, verdict(default))
 
 
 def test_decisions_are_ordered_by_strictness() -> None:
@@ -73,7 +73,7 @@ def test_anything_else_is_refused(value: object) -> None:
 )
 def test_the_table_of_defaults(what: Tool, decision: Decision) -> None:
     """G10: nothing configured means ask, but for what only reads and what the host itself handed over."""
-    assert judged(ConfigPolicy(), what) is decision
+    assert judged(RulePolicy(), what) is decision
 
 
 def test_what_speaks_wins_over_the_default_and_the_strictest_of_it() -> None:
@@ -92,7 +92,7 @@ def test_what_speaks_wins_over_the_default_and_the_strictest_of_it() -> None:
 def test_a_tool_cannot_approve_itself() -> None:
     """A tool that says it needs no approval is asked about all the same."""
     for claim in ("preApproved", False, lambda args: False):
-        assert judged(ConfigPolicy(), tool(claim=claim)) is ASK
+        assert judged(RulePolicy(), tool(claim=claim)) is ASK
 
 
 def test_adding_a_layer_never_loosens() -> None:
@@ -117,5 +117,5 @@ def test_a_claim_may_depend_on_the_arguments() -> None:
 def test_a_rule_means_the_whole_name() -> None:
     """`bash` is not `bash_session`."""
     entries = {"bash": Verdict(PRE, "test")}
-    assert judged(ConfigPolicy(entries), tool()._replace(name="bash_session")) is ASK
-    assert judged(ConfigPolicy(entries), tool()._replace(name="bash")) is PRE
+    assert judged(RulePolicy(entries), tool()._replace(name="bash_session")) is ASK
+    assert judged(RulePolicy(entries), tool()._replace(name="bash")) is PRE

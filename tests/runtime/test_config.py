@@ -18,11 +18,9 @@ def from_user(tmp_path: Path, text: str) -> Config:
 
 
 def from_both(tmp_path: Path, user: str, project: str) -> Config:
-    theirs = tmp_path / "project.yaml"
-    theirs.write_text(project)
     path = tmp_path / "config.yaml"
     path.write_text(user)
-    return read(str(path), str(theirs))
+    return read(str(path), (str(tmp_path / "project.yaml"), project.encode()))
 
 
 def test_nothing_configured_is_all_defaults(tmp_path: Path) -> None:

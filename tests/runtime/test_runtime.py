@@ -9,6 +9,7 @@ import pytest
 
 import toolcrib
 from toolcrib.core.limits import VIEW_BYTES
+from toolcrib.policy.project_files import project_files
 from toolcrib.runtime.build import build
 from toolcrib.runtime.runtime import Crib
 
@@ -34,7 +35,8 @@ def with_crib(home: Path, workspace: Path, use: Any, **more: Any) -> Any:
 
 
 async def names(crib: Crib) -> list[str]:
-    return [tool.name for tool in crib.tools()]
+    """Of the tools that do not come with the package."""
+    return [tool.name for tool in crib.tools() if tool.source != "builtin"]
 
 
 def test_without_tools_nothing_is_there_and_nothing_is_wrong(home: Path, workspace: Path) -> None:
@@ -42,13 +44,13 @@ def test_without_tools_nothing_is_there_and_nothing_is_wrong(home: Path, workspa
 
     async def use(crib: Crib) -> Any:
         return (
-            crib.tools(),
+            await names(crib),
             crib.problems(),
             crib.stats()["total_executions"],
             crib.stats()["average_execution_time_ms"],
         )
 
-    assert with_crib(home, workspace, use) == ((), (), 0, 0)
+    assert with_crib(home, workspace, use) == ([], (), 0, 0)
 
 
 def test_the_users_tools_are_offered_with_their_prefix(home: Path, workspace: Path, make_tool: Any) -> None:
@@ -56,7 +58,7 @@ def test_the_users_tools_are_offered_with_their_prefix(home: Path, workspace: Pa
     path = make_tool("greeter", hello())
 
     async def use(crib: Crib) -> Any:
-        (tool,) = crib.tools()
+        (tool,) = [each for each in crib.tools() if each.source != "builtin"]
         result = await crib.call("custom_tool_hello", {"name": "Bob"})
         return tool, result, crib.find("hello") is tool
 
@@ -115,7 +117,7 @@ def test_a_trusted_project_covers_the_user(home: Path, workspace: Path, make_too
     """K3, K5, K6, K39, K60"""
     make_tool("hello", hello(says="user"))
     make_tool("hello", hello(says="project"), directory=workspace / ".toolcrib" / "tools")
-    build(home=home, workspace=workspace).trust.add(str(workspace))
+    build(home=home, workspace=workspace).trust.add(str(workspace), project_files(str(workspace)))
 
     async def use(crib: Crib) -> Any:
         return (await crib.call("custom_tool_hello", {})).data
@@ -125,7 +127,7 @@ def test_a_trusted_project_covers_the_user(home: Path, workspace: Path, make_too
 
 def test_trust_is_for_the_very_directory(home: Path, workspace: Path, make_tool: Any) -> None:
     """Another directory that takes the place of a trusted one is not trusted."""
-    build(home=home, workspace=workspace).trust.add(str(workspace))
+    build(home=home, workspace=workspace).trust.add(str(workspace), project_files(str(workspace)))
     workspace.rename(workspace.parent / "elsewhere")
     workspace.mkdir()
     make_tool("evil", f"#!/bin/sh\ntouch {workspace}/started\n", directory=workspace / ".toolcrib" / "tools")
@@ -135,7 +137,7 @@ def test_trust_is_for_the_very_directory(home: Path, workspace: Path, make_tool:
 
 def test_trust_taken_back_counts_at_the_next_turn(home: Path, workspace: Path, make_tool: Any) -> None:
     make_tool("hello", hello(), directory=workspace / ".toolcrib" / "tools")
-    build(home=home, workspace=workspace).trust.add(str(workspace))
+    build(home=home, workspace=workspace).trust.add(str(workspace), project_files(str(workspace)))
 
     async def use(crib: Crib) -> Any:
         before = await names(crib)
@@ -323,3 +325,27 @@ def test_tools_come_and_go_while_the_crib_is_open(home: Path, workspace: Path, m
     assert with_crib(home, workspace, use) == [
         True, ["greet", "custom_tool_other"], True, False, False, ["custom_tool_other"],
     ]  # fmt: skip
+
+
+def test_a_crib_that_stays_open_judges_by_the_rules_of_now(
+    home: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server may run for days; what its user blocks meanwhile is blocked. A file that is wrong changes nothing."""
+    monkeypatch.setattr("toolcrib.runtime.runtime._RULES_SECONDS", 0.0)
+    (workspace / "a").write_text("x")
+    policy = home / "policy.yaml"
+
+    async def use(crib: Crib) -> Any:
+        found = []
+        for rules in ("rules: []", "rules: [{tool: read_file, approval: blocked}]", "rules: [", "rules: []"):
+            policy.write_text(rules)
+            result = await crib.call("read_file", {"path": "a"})
+            found.append((result.error and result.error.code, [problem.code for problem in crib.problems()]))
+        return found
+
+    assert with_crib(home, workspace, use) == [
+        (None, []),
+        ("BLOCKED_BY_POLICY", []),
+        ("BLOCKED_BY_POLICY", ["CONFIG_INVALID"]),
+        (None, []),
+    ]

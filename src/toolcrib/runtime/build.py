@@ -7,10 +7,10 @@ from typing import Any
 
 from ..core.policy import Approver
 from ..core.tool import Tool
-from ..policy.trust import PROJECT_DIR, Trust
 from ..store.home import Home
 from . import config as configuration
 from .config import Config
+from .gate import trusted_file
 from .runtime import Crib
 
 
@@ -45,8 +45,9 @@ def build(
     approver: Approver | None = None,
     session: str | None = None,
     asker: str = "python",
+    typed: bool = False,
 ) -> Crib:
-    """A crib that has not read its tools yet."""
+    """A crib that has not read its tools yet. `typed`: a person types each call at a terminal."""
     at = os.path.abspath(workspace)
     place = Home(home)
     return Crib(
@@ -56,15 +57,14 @@ def build(
         approver=approver,
         session=session,
         asker=asker,
+        typed=typed,
         tools=[_as_tool(each) for each in tools],
     )
 
 
 def read_config(workspace: str, home: Home) -> Config:
     """The user's configuration and, when the project is trusted, the project's."""
-    trust = Trust(home.file("trust.json"), lambda data: None)
-    project = os.path.join(workspace, PROJECT_DIR, "config.yaml") if trust.trusts(workspace) else None
-    return configuration.read(home.file("config.yaml"), project)
+    return configuration.read(home.file("config.yaml"), trusted_file(workspace, home, "config.yaml"))
 
 
 def _as_tool(each: Tool | Callable[..., Any]) -> Tool:

@@ -7,10 +7,15 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
+from ..core.errors import Refused
 from ..core.limits import Limits, duration, size
 from ..core.policy import Decision, Verdict, strictest
 from ..core.source import Problem
+from ..policy.rules import Toolset
+from ..policy.secrets import Grant, canonical_host, mentioned
 from ..sources.executable import ToolSettings
+from . import toolsets
+from .toolsets import RuleList, Toolsets
 
 if TYPE_CHECKING:
     from ..store.yamltext import Document
@@ -27,6 +32,7 @@ _SECTIONS = {
     ),
     "tools": ("timeout", "sandbox", "network", "env", "secrets", "warm"),
     "network": ("allow",),
+    **toolsets.KEYS,
 }  # fmt: skip
 
 
@@ -45,27 +51,32 @@ class Config:
     prefix: str = "custom_tool_"
     sandbox: str = "auto"
     tools: Mapping[str, ToolSettings] = field(default_factory=dict)
+    secrets: Mapping[str, tuple[Grant, ...]] = field(default_factory=dict)
+    """What each tool may have of the user's secrets."""
+    templates: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Variables of each tool whose value is made from secrets."""
+    toolsets: Toolsets = Toolsets()
     unprotected: Mapping[str, str] = field(default_factory=dict)
     """Tools for which a protection is demanded that is not built, and which."""
     compat: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
 
 
-def read(user: str, project: str | None) -> Config:
-    """The configuration of the user and, where the project is trusted, of the project.
+def read(user: str, project: tuple[str, bytes] | None = None) -> Config:
+    """The configuration of the user and of the project: where that lies, and what was trusted of it.
 
     Raises:
         ConfigError: with path and line.
     """
     config = Config()
-    if not os.path.exists(user) and (project is None or not os.path.exists(project)):
+    if not os.path.exists(user) and project is None:
         return config
-    from ..store.yamltext import load  # late: most have no configuration, and YAML costs more than reading the tools
+    from ..store.yamltext import load, parse  # late: most have no configuration, and YAML costs more than the tools
 
     if os.path.exists(user):
         config = _Reader(load(user)).apply(config)
-    if project is not None and os.path.exists(project):
-        document = load(project)
+    if project is not None:
+        document = parse(project[1], project[0])
         asked = _Reader(document).apply(Config(prefix=config.prefix, global_dir=config.global_dir))
         config = _tightened(config, asked, document)
     return config
@@ -86,10 +97,10 @@ class _Reader:
             self._get(custom, ("custom_tools", "max_output_size"), size, config.limits.output_bytes),
             self._get(custom, ("custom_tools", "max_memory"), size, config.limits.memory_bytes),
         )
-        for name in ("toolsets", "mcp_servers"):  # known; read by what will use them
-            self._get(self._root, (name,), _mapping, {})
+        self._get(self._root, ("mcp_servers",), _mapping, {})  # known; read by what will use them
         self._get(self._section(("network",), "network"), ("network", "allow"), _words, ())
         tools, unprotected = self._tools()
+        secrets, templates = self._secrets()
         default = approval.get("default")
         return replace(
             config,
@@ -105,6 +116,9 @@ class _Reader:
             prefix=self._get(custom, ("custom_tools", "prefix"), _prefix, config.prefix),
             sandbox=self._get(self._root, ("sandbox",), _one_of(SANDBOXES), config.sandbox),
             tools=tools,
+            secrets=secrets,
+            templates=templates,
+            toolsets=self._toolsets(),
             unprotected=unprotected,
             compat=self._get(self._root, ("compat",), _compat, config.compat),
         )
@@ -114,7 +128,6 @@ class _Reader:
         for name in self._get(self._root, ("tools",), _mapping, {}):
             at = ("tools", name)
             section = self._section(at, "tools")
-            self._get(section, (*at, "secrets"), _variables, ())
             self._get(section, (*at, "warm"), _boolean, False)
             sandbox = self._get(section, (*at, "sandbox"), _one_of(SANDBOXES), "auto")
             network = self._get(section, (*at, "network"), _one_of(("on", "off")), "on")
@@ -123,9 +136,50 @@ class _Reader:
             elif network == "off":
                 unprotected[name] = "network: off"
             settings[name] = ToolSettings(
-                self._get(section, (*at, "timeout"), duration, None), self._get(section, (*at, "env"), _variables, ())
+                self._get(section, (*at, "timeout"), duration, None),
+                self._get(section, (*at, "env"), _passed_on, ()),
             )
         return settings, unprotected
+
+    def _secrets(self) -> tuple[dict[str, tuple[Grant, ...]], dict[str, dict[str, str]]]:
+        grants, templates = {}, {}
+        for name, section in (self._root.get("tools") or {}).items():
+            at = ("tools", name)
+            if granted := self._get(section or {}, (*at, "secrets"), _grants, ()):
+                grants[name] = granted
+            if made := self._get(section or {}, (*at, "env"), _templates, {}):
+                templates[name] = made
+        return grants, templates
+
+    def _toolsets(self) -> Toolsets:
+        value = self._get(self._root, ("toolsets",), _mapping, None)
+        if value is None:
+            return Toolsets()
+        approvals: dict[str, Toolset] = {}
+        roots: dict[str, str] = {}
+        rules = []
+        for name in value:
+            at = ("toolsets", name)
+            if name in toolsets.LATER:
+                continue
+            if name not in toolsets.TOOLSETS:
+                known = ", ".join((*toolsets.TOOLSETS, *toolsets.LATER))
+                raise self._document.error(f"there is no toolset {name!r}; known are {known}", *at)
+            section = self._section(at, name)
+            if approval := self._section((*at, "approval"), "approval"):
+                entries = self._get(approval, (*at, "approval", "tools"), _mapping, {})
+                for tool in entries:
+                    if tool not in toolsets.TOOLSETS[name]:
+                        raise self._document.error(f"{name} has no tool {tool!r}", *at, "approval", "tools", tool)
+                approvals[name] = Toolset(
+                    toolsets.TOOLSETS[name],
+                    self._verdict((*at, "approval", "default")) if approval.get("default") is not None else None,
+                    {tool: self._verdict((*at, "approval", "tools", tool)) for tool in entries},
+                )
+            roots |= self._get(section, (*at, "roots"), _roots, {})
+            if section.get("rules") is not None:
+                rules.append(RuleList(self._document, (*at, "rules"), section["rules"]))
+        return Toolsets(frozenset(value), approvals, roots, tuple(rules))
 
     def _section(self, at: tuple[str, ...], kind: str) -> Mapping[str, Any]:
         value = self._document.value
@@ -198,8 +252,10 @@ def _tightened(user: Config, project: Config, document: "Document") -> Config:
         ignored("sandbox")
     tools = dict(user.tools)
     for name, asked in project.tools.items():
-        if asked.variables:
+        if asked.variables or name in project.templates:
             ignored("tools", name, "env")
+        if name in project.secrets:
+            ignored("tools", name, "secrets")
         held = tools.get(name, ToolSettings())
         limits = [seconds for seconds in (held.seconds, asked.seconds) if seconds is not None]
         tools[name] = held._replace(seconds=min(limits, default=None))
@@ -212,6 +268,7 @@ def _tightened(user: Config, project: Config, document: "Document") -> Config:
         variables=tuple(name for name in user.variables if name in project.variables),
         sandbox=sandbox,
         tools=tools,
+        toolsets=user.toolsets.tightened(project.toolsets, ignored),
         unprotected={**project.unprotected, **user.unprotected},
         problems=tuple(problems),
     )
@@ -258,6 +315,49 @@ def _variables(value: Any) -> tuple[str, ...]:
         if not name.replace("_", "a").isalnum() or not name.isascii() or name[0].isdigit():
             raise ValueError(f"{name!r} is not the name of an environment variable")
     return names
+
+
+def _passed_on(value: Any) -> tuple[str, ...]:
+    """Names of variables that a tool is given as they are."""
+    return () if isinstance(value, dict) else _variables(value)
+
+
+def _templates(value: Any) -> dict[str, str]:
+    """Variables that a tool is given with another value: text, with `${env:NAME}` for a secret."""
+    if not isinstance(value, dict):
+        return {}
+    _variables(list(value))
+    for template in value.values():
+        try:
+            mentioned(_text(template))
+        except Refused as exc:
+            raise ValueError(str(exc)) from None
+    return dict(value)
+
+
+def _grants(value: Any) -> tuple[Grant, ...]:
+    """Names of secrets, or names with the hosts that each may be sent to."""
+    if isinstance(value, dict):
+        _variables(list(value))
+        return tuple(Grant(name, tuple(_host(host) for host in _words(hosts))) for name, hosts in value.items())
+    return tuple(Grant(name) for name in _variables(value))
+
+
+def _host(value: str) -> str:
+    host = canonical_host(value)
+    if host is None:
+        raise ValueError(f"{value!r} is not a host; write api.example.com")
+    return host
+
+
+def _roots(value: Any) -> dict[str, str]:
+    found = {}
+    for path, access in _mapping(value).items():
+        whole = os.path.expanduser(path)
+        if not os.path.isabs(whole):
+            raise ValueError(f"{path!r} is not an absolute path; begin with / or ~/")
+        found[whole] = _one_of(toolsets.ACCESS)(access)
+    return found
 
 
 def _compat(value: Any) -> tuple[str, ...]:

@@ -3,37 +3,48 @@
 import asyncio
 import os
 import resource
+import time
 from collections.abc import Coroutine, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from operator import is_
 from typing import Any
 
 from ..core.call import Call, ProgressSink, Result, Retry
 from ..core.context import Context, Host, new_id
+from ..core.errors import ConfigError
 from ..core.executor import Executor
 from ..core.jsontext import JSON
 from ..core.limits import ARTIFACT_BYTES, VIEW_BYTES
-from ..core.policy import Approver, Verdict
+from ..core.policy import Approver, Question, Verdict
 from ..core.registry import OWN, PROJECT, USER, Registry
 from ..core.source import Loaded, Problem, Source
-from ..core.tool import Tool
+from ..core.tool import Subject, Tool
 from ..observe.audit import Audit
 from ..observe.stats import Stats
-from ..policy.rules import ConfigPolicy
-from ..policy.trust import Trust
+from ..policy.approvers import Remembering
+from ..policy.grants import Grants
+from ..policy.remember import project_key
+from ..policy.request import Request, Surroundings, describe
+from ..policy.trust import PROJECT_DIR, Trust
 from ..sandbox.guard import GuardedFiles
 from ..sandbox.unconfined import Unconfined
-from ..sources.executable import ExecutableSource, Settings, untrusted
+from ..sources.executable import ExecutableSource, Place, Settings, ToolSettings
 from ..sources.probe import Prober
 from ..sources.probe_cache import ProbeCache, undisturbed
 from ..store.artifacts import ArtifactFiles
+from ..store.blobs import Blobs
 from ..store.home import Home
+from ..store.state import State
 from .compat import foreign_directories
 from .config import BUILT_SANDBOXES, Config
+from .gate import POLICY, Vault, gate
+from .project import ProjectSource
 
 _FDS_PER_PROCESS = 8
 _FDS_RESERVED = 48
 _MOST_AT_ONCE = 64
+_RULES_SECONDS = 1.0
 
 
 class Crib:
@@ -48,32 +59,53 @@ class Crib:
         approver: Approver | None,
         session: str | None,
         asker: str,
+        typed: bool = False,
         tools: Sequence[Tool] = (),
     ) -> None:
+        """`typed`: a person types each call at a terminal."""
         self.workspace, self.home, self.config, self._asker = workspace, home, config, asker
         self._own = tuple(tools)
         self.artifacts = ArtifactFiles(home)
-        self.audit = Audit(lambda: home.directory("audit"))
         self._stats = Stats()
-        identity = new_id()
+        identity, environ = new_id(), dict(os.environ)
+        self._user_dirs, self._project_dirs = self._tool_places(environ)
+        self._open_gate = partial(
+            gate, workspace, home, config, directories=(*self._user_dirs, *self._project_dirs), environ=environ
+        )
+        self._rules_seen, self._look_again = self._rules_stamp(), 0.0
+        self.policy, self.places, self._misfits = self._open_gate()
+        self._vault = Vault(config, environ, Grants(home.file("grants.json"), lambda data: None))
+        self.audit = Audit(lambda: home.directory("audit"), self._vault.conceal)
+        self._blobs = Blobs(home)
         self._sandbox = Unconfined(identity, name="off" if config.sandbox == "off" else "process")
         self._host = Host(
             workspace,
             self._sandbox,
-            partial(GuardedFiles, workspace),
-            dict(os.environ),
+            partial(GuardedFiles, self.places),
+            environ,
             self.artifacts,
+            self._blobs,
             id=identity,
+            secrets=self._secrets_of,
+            conceal=self._vault.conceal,
+            filters=self._vault.filter,
         )
         self.session = session or identity
         self.trust = Trust(home.file("trust.json"), lambda data: home.replace(data, "trust.json"))
         self.registry = Registry()
-        self.policy = ConfigPolicy(config.approval_tools, config.approval_default)
+        self._state = State(home)
         self._executor = Executor(
             self.registry,
             self.policy,
             self._host,
-            approver=approver,
+            approver=Remembering(
+                approver,
+                self._state,
+                session=lambda: self.session,
+                project=project_key(workspace),
+                describe=self._describe,
+                typed=typed,
+            ),
             observers=(self.audit, self._stats),
             places=asyncio.Semaphore(places_at_once()),
         )
@@ -88,7 +120,7 @@ class Crib:
 
     def problems(self) -> tuple[Problem, ...]:
         """What is not on offer, and why."""
-        return (*self.config.problems, *self._unread, *self.registry.problems())
+        return (*self.config.problems, *self._misfits, *self._unread, *self.registry.problems())
 
     def find(self, name: str) -> Tool | None:
         """A tool by its exposed name, or by its bare name where that is unambiguous."""
@@ -100,12 +132,14 @@ class Crib:
         return prefixed if not known and (self.registry.has(prefixed) or self.registry.held(prefixed)) else name
 
     def verdict(self, tool: Tool, args: Mapping[str, JSON] | None = None) -> Verdict:
-        """What the gate would say to a call."""
-        return self.policy.judge(Call(tool.name, args or {}, "", self.session, self._asker), tool)
+        """What the gate would say to a call; without arguments, what holds for the tool in general."""
+        if args is None:
+            return self.policy.in_general(tool)
+        return self.policy.judge(Call(tool.name, args, "", self.session, self._asker), tool)
 
     def tool_directories(self) -> tuple[str, ...]:
         """Where programs are looked for, the project's last."""
-        return self._directories
+        return (*self._user_dirs, *self._project_dirs) if self.config.enabled else ()
 
     def stats(self) -> dict[str, Any]:
         """Counters of this crib's calls."""
@@ -141,7 +175,7 @@ class Crib:
 
     def _registry_of(self, loaded: Sequence[tuple[Loaded, int]]) -> Registry:
         fresh = Registry()
-        for tool in self._own:
+        for tool in (*self._builtins(), *self._own):
             fresh.register(tool, rank=OWN)
         for rank in (USER, PROJECT):
             offers = [self._protected(each) for each, its_rank in loaded if its_rank == rank]
@@ -167,6 +201,7 @@ class Crib:
         progress: ProgressSink | None = None,
     ) -> Coroutine[Any, Any, Result]:
         """Call a tool through the gate and await the result. Failures are in it; only cancellation raises."""
+        self._keep_up()
         if timeout is not None and timeout <= 0:
             raise ValueError(f"a timeout of {timeout!r} s leaves no time; leave it out for the tool's own")
         given: Any = {} if args is None else dict(args) if isinstance(args, Mapping) else args
@@ -183,6 +218,30 @@ class Crib:
             progress,
         )
         return self._executor.call(call)
+
+    def _keep_up(self) -> None:
+        """Judge by the rules as they are now; looked at once a second, for a server may run for days."""
+        now = time.monotonic()
+        if now < self._look_again:
+            return
+        self._look_again = now + _RULES_SECONDS
+        stamp = self._rules_stamp()
+        if stamp == self._rules_seen:
+            return
+        self._rules_seen = stamp
+        try:
+            self.policy, _, self._misfits = self._open_gate()
+        except ConfigError as exc:  # the rules that were good stay in force
+            self._misfits = (Problem(exc.path, exc.code, f"{exc}; until then the rules of before are in force"),)
+        self._executor.policy = self.policy
+
+    def _rules_stamp(self) -> tuple[tuple[int, ...] | None, ...]:
+        paths = (
+            self.home.file(POLICY),
+            self.home.file("trust.json"),
+            os.path.join(self.workspace, PROJECT_DIR, POLICY),
+        )
+        return tuple(map(_stamp, paths))
 
     def viewable(self, result: Result) -> Result:
         """The result, with an artifact that holds the answer whole where it is too long to be shown to a model."""
@@ -218,7 +277,8 @@ class Crib:
             self.audit.close()
 
     def prober(self) -> Prober:
-        return Prober(self._host.sandbox, self._host.environ, self.config.variables, marks=self._host.next_id)
+        host = self._host
+        return Prober(host.sandbox, host.environ, self.config.variables, marks=host.next_id, programs=host.programs)
 
     def _protected(self, loaded: Loaded) -> Loaded:
         """Without the tools for which a protection is demanded that is not there: those answer with a problem."""
@@ -241,35 +301,70 @@ class Crib:
     def _context_for(self, tool: Tool) -> Context:
         return Context(self._host, Call(tool.name, {}, self._host.next_id(), self.session), tool.limits, self._executor)
 
-    def _find_sources(self) -> list[Source]:
+    def _builtins(self) -> list[Tool]:
+        """Those of the toolsets that are configured, with the variables that every process is given."""
+        from ..builtins import TOOLS  # late: nothing needs them before the tools are first looked at
+
+        found = [tool for tool in TOOLS if self.config.toolsets.offers(tool.name)]
+        return [self._equipped(tool) if tool.backend.starts_process else tool for tool in found]
+
+    def _equipped(self, tool: Tool) -> Tool:
+        given = self.config.tools.get(tool.name, ToolSettings())
+        limits = tool.limits if given.seconds is None else replace(tool.limits, seconds=given.seconds)
+        variables = tuple(dict.fromkeys((*self.config.variables, *given.variables)))
+        return tool._replace(backend=tool.backend._replace(variables=variables), limits=limits)  # type: ignore[attr-defined]  # built-in backends are named tuples
+
+    def _secrets_of(self, name: str) -> Mapping[str, str]:
+        tool = self.registry.get(name)
+        return {} if tool is None else self._vault.variables(tool)
+
+    def _describe(self, question: Question, subjects: tuple[Subject, ...]) -> Request:
+        """All that a person should see of a question."""
+        around = Surroundings(
+            self.workspace,
+            self._sandbox.name,
+            self._host.conceal,
+            variables=lambda tool: (*getattr(tool.backend, "variables", ()), *self._vault.granted(tool)),
+            secrets=self._vault.names,
+            previous=lambda tool: self._state.knew(tool.id, tool.digest),
+            content=self._blobs.content,
+        )
+        return describe(question, subjects, around)
+
+    def _tool_places(self, environ: Mapping[str, str]) -> tuple[list[str], list[str]]:
+        """Where programs are looked for: the user's directories, and the project's."""
         config = self.config
-        self._directories: tuple[str, ...] = ()
         self._unread: list[Problem] = []
-        if not config.enabled:
-            return []
         global_dir = os.path.expanduser(config.global_dir) if config.global_dir else self.home.file("tools")
         project_dirs = [os.path.normpath(os.path.join(self.workspace, config.local_dir))]
         user_dirs = [os.path.abspath(global_dir)]
-        for foreign in foreign_directories(self.workspace, self._host.environ):
+        for foreign in foreign_directories(self.workspace, environ):
             if foreign.system == "forge" and "forge" in config.compat:
                 message = "these are folders with a tool.yaml, which this version does not read yet"
                 self._unread.append(Problem(foreign.path, "CONFIG_INVALID", message))
             elif foreign.system in config.compat:
                 (project_dirs if foreign.in_project else user_dirs).append(foreign.path)
+        return user_dirs, project_dirs
+
+    def _find_sources(self) -> list[Source]:
+        config, user_dirs, project_dirs = self.config, self._user_dirs, self._project_dirs
+        if not config.enabled:
+            return []
         settings = Settings(config.prefix, config.limits, config.variables, config.tools)
         prober, cache = self.prober(), ProbeCache(self._cached, self._cache)
 
-        def source(directory: str, rank: int, within: str | None = None) -> Source:
+        def source(directory: str, rank: int, place: Place | None = None) -> Source:
             return ExecutableSource(
-                directory, prober, cache, settings, rank=rank, within=within, skipped=self.audit.skipped
+                directory, prober, cache, settings, rank=rank, place=place, skipped=self.audit.skipped
             )
 
-        self._directories = (*user_dirs, *project_dirs)
         found: list[Source] = [source(directory, USER) for directory in user_dirs]
         trusted = self.trust.trusts(self.workspace)
         for directory in project_dirs:
             if directory not in user_dirs:
-                inner = source(directory, PROJECT, os.path.realpath(self.workspace)) if trusted else None
+                below = os.path.relpath(directory, self.workspace)
+                place = Place(self.workspace, below, partial(self.trust.record, self.workspace))
+                inner = source(directory, PROJECT, place) if trusted else None
                 found.append(ProjectSource(inner, directory, self.workspace, self.trust, prefix=config.prefix))
         return found
 
@@ -284,25 +379,18 @@ class Crib:
         self.home.replace(data, "cache", _cache_name(directory))
 
 
-class ProjectSource:
-    """A project's tools, for as long as the project is trusted; before and after, only the word that they are there."""
-
-    rank = PROJECT
-
-    def __init__(self, inner: Source | None, directory: str, project: str, trust: Trust, *, prefix: str) -> None:
-        self._inner, self._trust, self._project = inner, trust, project
-        self._withheld = untrusted(directory, project, prefix)
-
-    async def load(self) -> Loaded:
-        if self._inner is not None and self._trust.trusts(self._project):
-            return await self._inner.load()
-        return self._withheld
-
-
 def places_at_once() -> int:
     """How many processes may run at once, so that descriptors never run out."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return max(1, min(_MOST_AT_ONCE, (soft - _FDS_RESERVED) // _FDS_PER_PROCESS))
+
+
+def _stamp(path: str) -> tuple[int, ...] | None:
+    try:
+        seen = os.stat(path)
+    except OSError:
+        return None
+    return seen.st_ino, seen.st_mtime_ns, seen.st_ctime_ns, seen.st_size
 
 
 def _cache_name(directory: str) -> str:

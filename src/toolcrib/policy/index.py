@@ -1,0 +1,63 @@
+"""The rules that concern one tool, kept so that a call meets only those that could be meant."""
+
+from collections.abc import Iterator, Sequence
+
+from ..core.call import Call
+from .commands import Pattern
+from .rule import Rule
+from .subjects import Judged, Mentions
+from .tightening import program_key
+
+Placed = tuple[int, Rule]
+"""A rule, and where it stands among the others: what is said first is named first."""
+
+
+class Index:
+    """Rules by what they look at: the program of a command, a file, a host, or the call as a whole."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self._general: list[Placed] = []
+        self._files: list[Placed] = []
+        self._hosts: list[Placed] = []
+        self._loosening: dict[str, list[tuple[int, Rule, Pattern]]] = {}
+        self._tightening: dict[str, list[tuple[int, Rule, Pattern]]] = {}
+        for at, rule in enumerate(rules):
+            for pattern in rule.commands:
+                shelf = self._loosening if rule.loosens else self._tightening
+                for name in pattern.programs:
+                    shelf.setdefault(name if rule.loosens else program_key(name), []).append((at, rule, pattern))
+            if not rule.commands:
+                (self._files if rule.paths else self._hosts if rule.hosts else self._general).append((at, rule))
+
+    def __bool__(self) -> bool:
+        return bool(self._general or self._files or self._hosts or self._loosening or self._tightening)
+
+    def general(self) -> list[Rule]:
+        """Those that speak of the tool, whatever it is called with."""
+        return [rule for _, rule in self._general if not rule.arguments]
+
+    def speaking(self, call: Call) -> list[Placed]:
+        """Those that speak of a call as a whole."""
+        return [(at, rule) for at, rule in self._general if rule.admits(call)]
+
+    def matching(self, call: Call, judged: Judged, mentions: Mentions, whole: Sequence[Placed]) -> list[Rule]:
+        """What is said of one subject of a call, in the order of the rules; `whole` is what `speaking` found."""
+        found = dict(whole)
+        found.update(self._narrow(call, judged, mentions))
+        return [found[at] for at in sorted(found)]
+
+    def _narrow(self, call: Call, judged: Judged, mentions: Mentions) -> Iterator[Placed]:
+        kind, value = judged.subject
+        if kind in ("read", "write", "call"):
+            yield from ((at, rule) for at, rule in self._files if rule.matches(call, judged, mentions))
+        if kind in ("host", "call"):
+            yield from ((at, rule) for at, rule in self._hosts if rule.matches(call, judged, mentions))
+        if kind == "command" and judged.own is None:
+            for at, rule, pattern in self._loosening.get(value[0], ()):
+                if pattern.covers(value) and rule.admits(call):
+                    yield at, rule
+        for words in judged.commands:
+            # A program that is not known at all could be any: that is asked about, as everything that cannot be seen.
+            for at, rule, pattern in self._tightening.get(program_key(words[0]), ()) if words and words[0] else ():
+                if pattern.touches(words) and rule.admits(call):
+                    yield at, rule

@@ -1,0 +1,172 @@
+"""What decides about calls, made from the configuration and the policies of the user and of the trusted project."""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from ..core.errors import ConfigError
+from ..core.jsontext import JSON
+from ..core.policy import Decision
+from ..core.process import Filter
+from ..core.source import Problem
+from ..core.tool import Tool
+from ..policy.grants import Grants
+from ..policy.load import Loader
+from ..policy.redact import Redactor
+from ..policy.rule import Rule
+from ..policy.rules import RulePolicy
+from ..policy.secrets import Secrets, looks_secret, mentioned
+from ..policy.trust import PROJECT_DIR, Trust
+from ..sandbox.places import Places
+from ..store.blobs import Blobs
+from ..store.home import Home
+from .config import Config
+
+POLICY = "policy.yaml"
+
+
+class Gate(NamedTuple):
+    """The policy, and what it and the guard look at."""
+
+    policy: RulePolicy
+    places: Places
+    problems: tuple[Problem, ...] = ()
+
+
+def gate(
+    workspace: str,
+    home: Home,
+    config: Config,
+    *,
+    directories: Sequence[str] = (),
+    environ: Mapping[str, str],
+) -> Gate:
+    """For a workspace. `directories` are where tools lie.
+
+    Raises:
+        ConfigError: a rule is wrong, with path and line.
+    """
+    tools = home.file("tools")
+    if config.toolsets.roots.get(tools) == "write" and not os.path.exists(tools):
+        home.directory("tools")  # where tools are to be made, the first one must find a place
+    places = Places(workspace, roots=config.toolsets.roots, protected=(home.path, *directories))
+    rules, problems = _rules(workspace, home, config, places)
+    policy = RulePolicy(
+        config.approval_tools,
+        config.approval_default,
+        rules,
+        tuple(config.toolsets.approvals.values()),
+        places,
+        environ.get("PATH", os.defpath),
+    )
+    return Gate(policy, places, tuple(problems))
+
+
+def _rules(workspace: str, home: Home, config: Config, places: Places) -> tuple[list[Rule], list[Problem]]:
+    user, project = home.file(POLICY), trusted_file(workspace, home, POLICY)
+    loader = Loader(workspace, places)
+    rules: list[Rule] = []
+    problems: list[Problem] = []
+    for held in config.toolsets.rules:
+        theirs = held.document.path != home.file("config.yaml")
+        read = loader.rules(held.document, held.at, held.value, "toolsets", tool="run_command")
+        rules += _tightening(read, problems) if theirs else read
+    if os.path.exists(user):
+        from ..store.yamltext import load  # late: most have no policy
+
+        rules += loader.file(load(user), "user policy")
+    if project is not None:
+        from ..store.yamltext import parse
+
+        rules += _tightening(loader.file(parse(project[1], project[0]), "project policy"), problems)
+    return rules, problems
+
+
+def _tightening(rules: Iterable[Rule], problems: list[Problem]) -> list[Rule]:
+    """Without the rules of a project that would loosen: those are ignored and reported."""
+    kept = []
+    for rule in rules:
+        if rule.decision is Decision.PRE_APPROVED:
+            message = f"line {rule.origin.line}: a project cannot pre-approve; this rule is ignored"
+            problems.append(Problem(rule.origin.path, "CONFIG_INVALID", message))
+        else:
+            kept.append(rule)
+    return kept
+
+
+def trusted_file(workspace: str, home: Home, name: str) -> tuple[str, bytes] | None:
+    """A file of the project, with the content that was trusted; None when there was none.
+
+    A project can only tighten, so a file that was changed or removed since stays in force as it was trusted.
+
+    Raises:
+        ConfigError: that content is no longer known.
+    """
+    trust, relative = Trust(home.file("trust.json"), lambda data: None), f"{PROJECT_DIR}/{name}"
+    record, path = trust.record(workspace), os.path.join(workspace, relative)
+    if record is None or record.files.get(relative, {}).get("kind") not in ("file", "program"):
+        return None  # a link or a pipe is not read; while one is there, none of the project's tools is offered
+    data = trust.trusted_bytes(workspace, relative)
+    if data is None:
+        data = Blobs(home).content(record.files[relative]["digest"])
+    if data is None:
+        message = "it changed since the project was trusted; look at it, then type: toolcrib trust"
+        raise ConfigError(message, path=path)
+    return path, data
+
+
+class Vault:
+    """What tools are given beyond the plain environment, and what takes secrets out of all that comes back."""
+
+    def __init__(self, config: Config, environ: Mapping[str, str], grants: Grants) -> None:
+        self._config, self._environ, self._grants = config, environ, grants
+        self._secrets = Secrets(config.secrets, environ)
+        self._granted: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._stamp: object = ()
+        self._redactor: Redactor | None = None
+        self._look_again()
+
+    def names(self, tool: Tool) -> tuple[str, ...]:
+        """Of the secrets that a tool is given."""
+        return self._secrets.names(tool.name)
+
+    def granted(self, tool: Tool) -> tuple[str, ...]:
+        """Names of the variables that a person granted this very version of a tool."""
+        self._look_again()
+        return self._granted.get((tool.id, tool.digest), ())
+
+    def variables(self, tool: Tool) -> dict[str, str]:
+        """Raises: `Refused`, for what the user did not allow for this tool, or has not set."""
+        granted = {name: self._environ[name] for name in self.granted(tool) if name in self._environ}
+        made = self._config.templates.get(tool.name, {})
+        named = {name for template in made.values() for name in mentioned(template)}
+        names = (name for name in self._secrets.names(tool.name) if name not in named)
+        plain = {name: self._secrets.value(tool.name, name) for name in names}
+        return (
+            granted | plain | {name: self._secrets.expand(text, tool.name, place="env") for name, text in made.items()}
+        )
+
+    def conceal(self, value: JSON) -> JSON:
+        """The value without secrets. Where there are none, this costs nothing."""
+        return value if self._redactor is None else self._redactor.json(value)
+
+    def filter(self) -> Filter | None:
+        """For one stream of output."""
+        return None if self._redactor is None else self._redactor.stream()
+
+    def _look_again(self) -> None:
+        """Read what was granted, if that is other than it was, and hide what is granted and looks like a secret."""
+        stamp = self._grants.stamp()
+        if stamp == self._stamp:
+            return
+        self._stamp, self._granted = stamp, {}
+        for each in self._grants.all():
+            at = (each.tool, each.digest)
+            self._granted[at] = (*self._granted.get(at, ()), each.variable)
+        config = self._config
+        passed_on = {*config.variables, *(name for each in config.tools.values() for name in each.variables)}
+        passed_on |= {name for names in self._granted.values() for name in names}
+        hidden = {name for name in passed_on if looks_secret(name)}
+        hidden |= {grant.name for grants in config.secrets.values() for grant in grants}
+        values = {name: self._environ[name] for name in sorted(hidden) if self._environ.get(name)}
+        self._redactor = Redactor(values) or None
