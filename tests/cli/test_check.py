@@ -129,8 +129,9 @@ def test_all_tools_and_the_configuration(run_cli, make_tool: Tool, home: Path, w
     assert not (workspace / ".toolcrib" / "tools" / "started").exists()
 
 
-def test_check_asks_afresh_and_list_follows(run_cli, make_tool: Tool, tmp_path: Path) -> None:
+def test_check_asks_afresh_and_list_follows(run_cli, make_tool: Tool, tmp_path: Path, home: Path) -> None:
     """A failure is kept for `list`; when a check finds it mended, `list` asks again."""
+    (home / "config.yaml").write_text("toolsets: {}\n")
     make_tool("tool", f"#!/bin/sh\n[ -e {tmp_path}/helper ] || exit 9\n" + answering(about()))
     assert run_cli("list", "--names").stdout == ""
     (tmp_path / "helper").touch()
@@ -151,7 +152,7 @@ def test_what_cannot_be_checked(run_cli, make_tool: Tool, workspace: Path, tmp_p
     evil = make_tool("evil", f"#!/bin/sh\n: > {tmp_path}/canary\n", directory=away)
     (workspace / "link").symlink_to(evil)
     refused = [run_cli("check", "tool", str(evil)), run_cli("check", "link"), run_cli("check", "./link")]
-    assert [done.returncode for done in refused] == [3, 3, 3]
+    assert [done.returncode for done in refused] == [3, 4, 3]
     assert not (tmp_path / "canary").exists()
 
 

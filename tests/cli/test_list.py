@@ -20,6 +20,12 @@ def script(name: str, words: str = "Does something.") -> str:
     )
 
 
+@pytest.fixture(autouse=True)
+def programs_alone(home: Path) -> None:
+    """These tests are about programs; the tools that come with the package are left out."""
+    (home / "config.yaml").write_text("toolsets: {}\n")
+
+
 def listed(run_cli) -> dict[str, str]:
     """Name to description, of what is on offer."""
     done = run_cli("list", "--json")
@@ -72,9 +78,9 @@ def test_the_kept_answer_ends_with_any_change(run_cli, make_tool: Tool, home: Pa
     assert set(listed(run_cli)) == {"custom_tool_first", "custom_tool_second"}
     second.unlink()
     assert set(listed(run_cli)) == {"custom_tool_first"}
-    (home / "config.yaml").write_text("custom_tools: {prefix: my_}\n")
+    (home / "config.yaml").write_text("toolsets: {}\ncustom_tools: {prefix: my_}\n")
     assert set(listed(run_cli)) == {"my_first"}
-    (home / "config.yaml").unlink()
+    (home / "config.yaml").write_text("toolsets: {}\n")
     make_tool("third", script("third"), directory=workspace / ".toolcrib" / "tools")
     assert set(listed(run_cli)) == {"custom_tool_first"}
     run_cli("trust", "--yes")
@@ -212,7 +218,7 @@ def test_what_the_configuration_says_of_tools(run_cli, make_tool: Tool, home: Pa
     """K4, K37 to K43: directories with `~`, limits and variables; what is not said keeps its default."""
     make_tool("mine", script("mine"), directory=tmp_path / "elsewhere")
     config = home / "config.yaml"
-    config.write_text("custom_tools: {global_dir: ~/elsewhere}\n")
+    config.write_text("toolsets: {}\ncustom_tools: {global_dir: ~/elsewhere}\n")
     facts = json.loads(run_cli("show", "mine", "--json").stdout)
     assert facts["origin"] == str(tmp_path / "elsewhere" / "mine")
     assert facts["limits"] == {"seconds": 30.0, "output_bytes": 1048576, "memory_bytes": None}
@@ -223,7 +229,7 @@ def test_what_the_configuration_says_of_tools(run_cli, make_tool: Tool, home: Pa
     facts = json.loads(run_cli("show", "mine", "--json").stdout)
     assert facts["limits"] == {"seconds": 1.5, "output_bytes": 2048, "memory_bytes": None}
     assert facts["environment"] == ["LANG"]
-    config.write_text("custom_tools: {global_dir: ~/elsewhere, enabled: false}\n")
+    config.write_text("toolsets: {}\ncustom_tools: {global_dir: ~/elsewhere, enabled: false}\n")
     done = run_cli("list")
     assert (done.returncode, done.stdout) == (0, "")
     assert "enabled: false" in done.stderr

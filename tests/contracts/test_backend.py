@@ -35,6 +35,7 @@ def made(request, tmp_path):
     """A backend, a context in which it succeeds, and one in which it fails."""
     if request.param == "process":
         (tmp_path / "speak").write_text("#!/bin/sh\n")
+        (tmp_path / "speak").chmod(0o755)
         ran = ScriptedSandbox(Completed(0, Captured(b"hello", total=5), Captured()))
         return (
             ProcessBackend(str(tmp_path / "speak")),

@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 
 import toolcrib
+from toolcrib.cli._project import keep_texts
+from toolcrib.policy.project_files import project_files
 from toolcrib.policy.trust import Trust
+from toolcrib.store.blobs import Blobs
 from toolcrib.store.home import Home
 
 
@@ -36,7 +39,10 @@ class Shelf:
 
     def trust(self) -> None:
         home = Home(self.home)
-        Trust(home.file("trust.json"), lambda data: home.replace(data, "trust.json")).add(str(self.project))
+        trust = Trust(home.file("trust.json"), lambda data: home.replace(data, "trust.json"))
+        found = project_files(str(self.project))
+        trust.add(str(self.project), found)
+        keep_texts(str(self.project), found, Blobs(home))
 
     def opened(self, work: Callable[[toolcrib.Crib], Any] | None = None) -> Any:
         """What `work` makes of an open crib; without it, the names on offer."""
@@ -74,4 +80,5 @@ def describing(words: str, does: str = "cat") -> str:
 
 @pytest.fixture
 def shelf(home: Path, workspace: Path, tmp_path: Path) -> Shelf:
+    (home / "config.yaml").write_text("toolsets: {}\n")  # programs only
     return Shelf(home, workspace, tmp_path / "started.log")

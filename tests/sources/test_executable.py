@@ -60,9 +60,9 @@ def test_the_listing_has_one_order(shelf) -> None:
 def test_nothing_there_is_nothing_wrong(shelf) -> None:
     """K59, K25"""
     assert (shelf.opened(), shelf.problems()) == ([], {})
-    assert os.listdir(shelf.home) == []
+    assert os.listdir(shelf.home) == ["config.yaml"]
     shelf.tool("one")
-    (shelf.home / "config.yaml").write_text("custom_tools:\n  enabled: false\n")
+    (shelf.home / "config.yaml").write_text("toolsets: {}\ncustom_tools:\n  enabled: false\n")
     assert (shelf.opened(), shelf.started()) == ([], [])
 
 
@@ -71,15 +71,15 @@ def test_the_directory_may_be_configured_and_begins_at_home(shelf, tmp_path, mon
     monkeypatch.setenv("HOME", str(tmp_path))
     shelf.tool("one")
     os.rename(shelf.user_tools, tmp_path / "elsewhere")
-    (shelf.home / "config.yaml").write_text("custom_tools:\n  global_dir: ~/elsewhere\n")
+    (shelf.home / "config.yaml").write_text("toolsets: {}\ncustom_tools:\n  global_dir: ~/elsewhere\n")
     assert shelf.opened() == ["custom_tool_one"]
 
 
 def test_a_project_s_tool_covers_the_user_s_and_its_removal_brings_that_back(shelf) -> None:
     """K3, K6, K24, K60. TRAPS: "Skill removal must bring back the very tool it covered." """
-    shelf.trust()
     users, projects = shelf.tool("one", does="echo user"), shelf.tool("one", of_project=True, does="echo project")
     shelf.tool("other")
+    shelf.trust()
 
     async def through(crib: toolcrib.Crib) -> list[str]:
         said = [(await crib.call("custom_tool_one")).data, crib.find("custom_tool_one").origin]
@@ -198,7 +198,7 @@ def test_what_was_short_of_resources_is_asked_again(shelf, monkeypatch) -> None:
 def test_a_damaged_cache_costs_time_only(shelf, damage) -> None:
     shelf.tool("one")
     shelf.opened()
-    (cache,) = (shelf.home / "cache").iterdir()
+    (cache,) = (shelf.home / "cache").glob("probes-*")
     cache.write_bytes(damage)
     assert shelf.opened() == ["custom_tool_one"]
 

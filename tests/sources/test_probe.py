@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-import toolcrib
+from toolcrib.backends.process import file_digest
 from toolcrib.sources import probe
 
 OBJECT = '{"type": "object"}'
@@ -251,12 +251,26 @@ def test_noise_on_stderr_does_not_spoil_a_description(says) -> None:
     assert says(described(), stderr="warning").name == "custom_tool_t"
 
 
-def test_a_program_that_changes_while_it_is_asked_is_not_offered(shelf) -> None:
+def test_a_program_that_writes_over_itself_changes_nothing_that_runs_again(shelf) -> None:
+    """It is a copy that was started. Where it can be written to at all, it is not used a second time."""
     words = described(name="self")
-    shelf.program("self", f'echo "# grown" >> "$0"\necho \'{words}\'')
-    code, message = shelf.problem("self")
-    assert "changed while" in message
-    assert isinstance(shelf.opened(lambda crib: crib.call("custom_tool_self")), toolcrib.Result)
+    path = shelf.program("self", f'echo "exit 7" >> "$0"\n[ "$1" = run ] && exit 0\necho \'{words}\'\nexit 0')
+    before = path.read_bytes()
+    for _ in range(2):
+        assert shelf.opened(lambda crib: crib.call("custom_tool_self")).error is None
+    assert path.read_bytes() == before
+    assert shelf.problems() == {}
+
+
+def test_a_program_that_changes_while_it_is_asked_answered_as_what_it_was(shelf) -> None:
+    """The digest is that of the bytes that were asked; the new ones are asked when they are seen."""
+    words, later = described(name="self"), described(name="later")
+    path = shelf.user_tools / "self"
+    shelf.program("self", f"sed -i s/changes/changed/ \"$TOOLCRIB_TOOL_DIR/self\"\n# changes\necho '{words}'")
+    asked = file_digest(str(path))
+    assert shelf.one().digest == asked != file_digest(str(path))
+    shelf.program("self", f"echo '{later}'")
+    assert shelf.one().name == "custom_tool_later"
 
 
 # The `config` verb
@@ -299,7 +313,7 @@ def test_a_wish_that_is_no_duration_is_said(shelf, wish) -> None:
 
 
 def test_the_user_s_word_on_the_limit_is_above_the_tool_s(shelf) -> None:
-    (shelf.home / "config.yaml").write_text("tools:\n  custom_tool_tuned:\n    timeout: 7s\n")
+    (shelf.home / "config.yaml").write_text("toolsets: {}\ntools:\n  custom_tool_tuned:\n    timeout: 7s\n")
     shelf.program("tuned", with_config("""echo '{"timeout": "90s"}'"""))
     assert shelf.one().limits.seconds == 7
 

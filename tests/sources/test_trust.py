@@ -1,6 +1,9 @@
 """A project's programs before and after it is trusted. Each refusal comes with proof that nothing ran."""
 
+import json
 import os
+
+import pytest
 
 import toolcrib
 
@@ -116,3 +119,212 @@ def test_a_link_turned_outward_after_listing_does_not_run(shelf, tmp_path) -> No
 
     assert shelf.opened(turned) == "TOOL_PIN_MISMATCH"
     assert "outside" not in shelf.started()
+
+
+# What changes after trust
+
+
+def offered(shelf) -> tuple[list[str], dict[str, str]]:
+    """The names on offer, and the codes of what is not, by file."""
+    problems = shelf.problems()
+    return shelf.opened(), {file: code for file, (code, _) in problems.items()}
+
+
+def test_a_changed_tool_is_untrusted_and_the_others_stay(shelf) -> None:
+    path = shelf.tool("one", of_project=True)
+    shelf.tool("two", of_project=True)
+    shelf.tool("mine")
+    shelf.trust()
+    assert shelf.opened() == ["custom_tool_mine", "custom_tool_one", "custom_tool_two"]
+    path.write_text(path.read_text() + "# changed\n")
+    shelf.started()
+    assert offered(shelf) == (["custom_tool_mine", "custom_tool_two"], {"one": "WORKSPACE_UNTRUSTED"})
+    assert shelf.started() == []
+    assert f"toolcrib trust {shelf.project}" in shelf.problem("one")[1]
+    shelf.trust()
+    assert offered(shelf) == (["custom_tool_mine", "custom_tool_one", "custom_tool_two"], {})
+
+
+def test_an_added_tool_is_untrusted_and_the_others_stay(shelf) -> None:
+    shelf.tool("one", of_project=True)
+    shelf.trust()
+    shelf.opened()
+    shelf.tool("added", of_project=True)
+    shelf.started()
+    assert offered(shelf) == (["custom_tool_one"], {"added": "WORKSPACE_UNTRUSTED"})
+    assert shelf.started() == []
+
+
+def test_a_file_that_was_made_a_program_is_untrusted(shelf) -> None:
+    shelf.tool("data", of_project=True, mode=0o644)
+    shelf.trust()
+    (shelf.project_tools / "data").chmod(0o755)
+    assert offered(shelf) == ([], {"data": "WORKSPACE_UNTRUSTED"})
+    assert shelf.started() == []
+
+
+def test_a_removed_tool_is_gone_and_the_others_stay(shelf) -> None:
+    shelf.tool("one", of_project=True)
+    path = shelf.tool("two", of_project=True)
+    shelf.trust()
+    shelf.opened()
+    path.unlink()
+    assert offered(shelf) == (["custom_tool_one"], {})
+
+
+def test_a_changed_tool_holds_the_name_it_had_and_that_of_its_file(shelf) -> None:
+    """Who calls it means the project's, also in a process that never saw it as it was."""
+    shelf.tool("deploy", does="echo user")
+    shelf.tool("ship", does="echo user")
+    path = shelf.tool("deploy", name="ship", of_project=True)
+    shelf.trust()
+    assert shelf.opened() == ["custom_tool_deploy", "custom_tool_ship"]
+    path.write_text("#!/bin/sh\n")
+    for _ in range(2):
+        for name in ("custom_tool_ship", "custom_tool_deploy"):
+            assert shelf.opened(lambda crib, name=name: crib.call(name)).error.code == "WORKSPACE_UNTRUSTED"
+
+
+def test_a_change_is_seen_by_a_crib_that_is_open(shelf) -> None:
+    path = shelf.tool("one", of_project=True)
+    shelf.trust()
+
+    async def through(crib: toolcrib.Crib) -> list:
+        before = path.read_text()
+        said = [await crib.refresh()]
+        path.write_text(before + "# changed\n")
+        said += [await crib.refresh(), [tool.name for tool in crib.tools()], await crib.refresh()]
+        shelf.trust()
+        return [*said, await crib.refresh(), [tool.name for tool in crib.tools()]]
+
+    assert shelf.opened(through) == [False, True, [], False, True, ["custom_tool_one"]]
+
+
+def test_a_trusted_link_within_the_project_is_offered_until_it_or_its_file_changes(shelf) -> None:
+    script = shelf.project / "scripts" / "run"
+    script.parent.mkdir()
+    path = shelf.tool("linked", of_project=True)
+    os.rename(path, script)
+    path.symlink_to("../../scripts/run")
+    shelf.trust()
+    assert shelf.opened() == ["custom_tool_linked"]
+    (shelf.project / "scripts" / "same").write_bytes(script.read_bytes())
+    (shelf.project / "scripts" / "same").chmod(0o755)
+    path.unlink()
+    path.symlink_to("../../scripts/same")
+    assert offered(shelf) == ([], {"linked": "WORKSPACE_UNTRUSTED"})
+    path.unlink()
+    path.symlink_to("../../scripts/run")
+    assert shelf.opened() == ["custom_tool_linked"]
+    script.write_text("#!/bin/sh\n")
+    assert offered(shelf) == ([], {"linked": "WORKSPACE_UNTRUSTED"})
+
+
+RULES = ["config.yaml", "policy.yaml", "profiles/ci.yaml"]
+
+
+@pytest.mark.parametrize("rules", RULES)
+@pytest.mark.parametrize("how", ["changed", "added", "removed"])
+def test_changed_rules_withhold_all_of_the_project_and_nothing_of_the_user(shelf, rules, how) -> None:
+    """A project may only tighten: rules that changed are not left out while its tools stay."""
+    path = shelf.project / ".toolcrib" / rules
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if how != "added":
+        path.write_text("# nothing\n")
+    shelf.tool("one", of_project=True)
+    shelf.tool("mine")
+    shelf.trust()
+    assert shelf.opened() == ["custom_tool_mine", "custom_tool_one"]
+    shelf.started()
+    path.unlink() if how == "removed" else path.write_text("# another\n")
+    assert shelf.opened() == ["custom_tool_mine"]
+    code, message = shelf.problem("tools")
+    assert code == "WORKSPACE_UNTRUSTED" and rules in message and "toolcrib trust" in message
+    result = shelf.opened(lambda crib: crib.call("custom_tool_one"))
+    assert (result.error.code, shelf.started()) == ("WORKSPACE_UNTRUSTED", [])
+    shelf.trust()
+    assert shelf.opened() == ["custom_tool_mine", "custom_tool_one"]
+
+
+def test_changed_rules_are_said_also_when_there_are_no_programs(shelf) -> None:
+    (shelf.project / ".toolcrib").mkdir()
+    config = shelf.project / ".toolcrib" / "config.yaml"
+    config.write_text("# nothing\n")
+    shelf.trust()
+    assert shelf.problems() == {}
+    config.unlink()
+    assert shelf.problem("tools")[0] == "WORKSPACE_UNTRUSTED"
+
+
+def test_new_rules_count_only_for_a_crib_that_was_made_with_them(shelf) -> None:
+    """Trusted anew while a crib is open: it has the old rules, so it does not offer what the new ones are about."""
+    shelf.tool("one", of_project=True)
+    shelf.trust()
+
+    async def through(crib: toolcrib.Crib) -> list[list[str]]:
+        said = [[tool.name for tool in crib.tools()]]
+        (shelf.project / ".toolcrib" / "config.yaml").write_text("approval: {default: blocked}\n")
+        shelf.trust()
+        await crib.refresh()
+        return [*said, [tool.name for tool in crib.tools()]]
+
+    assert shelf.opened(through) == [["custom_tool_one"], []]
+    assert shelf.opened(lambda crib: crib.call("custom_tool_one")).error.code == "BLOCKED_BY_POLICY"
+
+
+def test_a_record_without_digests_asks_for_trust_again(shelf) -> None:
+    shelf.tool("one", of_project=True)
+    seen = os.stat(shelf.project)
+    old = {"version": 1, "projects": {str(shelf.project): {"identity": [seen.st_dev, seen.st_ino], "at": 1.0}}}
+    (shelf.home / "trust.json").write_text(json.dumps(old))
+    assert (shelf.opened(), shelf.started()) == ([], [])
+    code, message = shelf.problem("tools")
+    assert code == "WORKSPACE_UNTRUSTED" and "before digests" in message and "toolcrib trust" in message
+
+
+def test_files_that_come_to_an_untrusted_project_hold_their_names_too(shelf) -> None:
+    shelf.tool("late", does="echo user")
+
+    async def through(crib: toolcrib.Crib) -> str:
+        shelf.tool("late", of_project=True)
+        await crib.refresh()
+        return (await crib.call("custom_tool_late")).error.code
+
+    assert shelf.opened(through) == "WORKSPACE_UNTRUSTED"
+
+
+def test_unchanged_files_of_a_trusted_project_are_neither_read_nor_started_again(shelf, monkeypatch) -> None:
+    for number in range(20):
+        shelf.tool(f"t{number}", of_project=True)
+    shelf.trust()
+    shelf.opened()
+    shelf.started()
+    monkeypatch.setattr("toolcrib.sources.executable.file_digest", lambda path: pytest.fail(f"{path} was read"))
+    assert len(shelf.opened()) == 20
+    assert shelf.started() == []
+
+
+def test_a_tools_directory_of_another_name_is_trusted_with_the_project(shelf, run_cli) -> None:
+    """`local_dir` is the user's word; what lies there is shown, recorded and vouched for like the rest."""
+    (shelf.home / "config.yaml").write_text("toolsets: {}\ncustom_tools: {local_dir: ./bin/tools}\n")
+    path = shelf.tool("one", of_project=True)
+    (shelf.project / "bin").mkdir()
+    os.rename(shelf.project_tools, shelf.project / "bin" / "tools")
+    assert shelf.opened() == []
+    assert run_cli("trust", "--yes").returncode == 0
+    assert shelf.opened() == ["custom_tool_one"]
+    (shelf.project / "bin" / "tools" / path.name).write_text("#!/bin/sh\n")
+    assert shelf.opened() == []
+
+
+def test_what_is_withheld_is_recorded_once_and_not_at_every_look(shelf) -> None:
+    path = shelf.tool("one", of_project=True)
+    shelf.trust()
+    shelf.opened()
+    path.write_text("#!/bin/sh\n")
+    for _ in range(4):
+        assert shelf.opened() == []
+    records = [
+        json.loads(line) for file in (shelf.home / "audit").glob("*.jsonl") for line in file.read_text().splitlines()
+    ]
+    assert [each["code"] for each in records if each.get("event") == "skipped"] == ["WORKSPACE_UNTRUSTED"]

@@ -3,8 +3,10 @@
 import hashlib
 import os
 import re
+import stat
 from collections.abc import Mapping
 from functools import partial
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ..core.context import Context
@@ -14,6 +16,7 @@ from ..core.process import Captured, Command, Completed
 
 _KEY = re.compile(r"[A-Za-z0-9_.-]+")
 _digests: dict[str, tuple[tuple[int, int, int, int], str]] = {}
+_EXECUTE = 0o111
 
 
 class ProcessBackend(NamedTuple):
@@ -24,42 +27,62 @@ class ProcessBackend(NamedTuple):
     """Names that are passed on from the host's environment."""
     dialect: str = "run"
     """`run`: argv says what to do. `amp-json`, `amp-text`: `TOOLBOX_ACTION` does."""
+    pinned: str = ""
+    """The digest of what was described, and so of what may run; empty: of what lies there at the call."""
 
     @property
     def starts_process(self) -> bool:
         return True
 
     async def run(self, args: Mapping[str, JSON], ctx: Context) -> Any:
-        command = Command(
-            argv=(self.program, "run") if self.dialect == "run" else (self.program,),
-            cwd=ctx.cwd,
-            mark=ctx.call_id,
-            env=self._environment(ctx),
-            stdin=_lines(args) if self.dialect == "amp-text" else dump(args),
-            limits=ctx.limits,
-            artifacts=ctx.host.artifacts,
-        )
-
-        def ended(done: Completed) -> None:
-            ctx.report.update(_metadata(done))
-            ctx.evidence = partial(_evidence, done)
-
-        done = await ctx.sandbox.exec(command, ended=ended)
+        programs = ctx.host.programs
+        program = self.program if programs is None else programs.verified(self.program, self.pinned or self.digest())
+        own = {"TOOLCRIB_TOOL_DIR": os.path.dirname(self.program)}
+        argv: tuple[str, ...] = (program, "run")
+        if self.dialect != "run":
+            argv, own["TOOLBOX_ACTION"] = (program,), "execute"
+        stdin = _lines(args) if self.dialect == "amp-text" else dump(args)
+        try:
+            done = await run_program(argv, ctx, variables=self.variables, own=own, stdin=stdin)
+        except ToolError as exc:
+            raise in_terms_of(self.program, program, exc) from None
         return _answer(done, ctx)
 
     def digest(self) -> str:
-        return file_digest(self.program)
+        return file_digest(self.program, executable=True)
 
-    def _environment(self, ctx: Context) -> dict[str, str]:
-        environ = ctx.host.environ
-        env = {name: environ[name] for name in self.variables if name in environ}
-        env["TOOLCRIB_WORKSPACE"] = ctx.cwd
-        env["TOOLCRIB_SESSION"] = ctx.session
-        env["TOOLCRIB_CALL_ID"] = ctx.call_id
-        env["TOOLCRIB_TOOL_DIR"] = os.path.dirname(self.program)
-        if self.dialect != "run":
-            env["TOOLBOX_ACTION"] = "execute"
-        return env | callers(environ)
+
+async def run_program(
+    argv: tuple[str, ...],
+    ctx: Context,
+    *,
+    variables: tuple[str, ...],
+    own: Mapping[str, str] = MappingProxyType({}),
+    stdin: bytes = b"",
+) -> Completed:
+    """Start a program for a call, with the variables named, the tool's secrets and its `own`, and wait for its end."""
+    environ = ctx.host.environ
+    env = {name: environ[name] for name in variables if name in environ}
+    env |= ctx.host.secrets(ctx.tool_name)
+    env["TOOLCRIB_WORKSPACE"] = ctx.cwd
+    env["TOOLCRIB_SESSION"] = ctx.session
+    env["TOOLCRIB_CALL_ID"] = ctx.call_id
+    env |= own
+    env |= callers(environ)
+    host = ctx.host
+    command = Command(argv, ctx.cwd, ctx.call_id, env, stdin, ctx.limits, host.artifacts, host.filters)
+
+    def ended(done: Completed) -> None:
+        ctx.report.update(_metadata(done))
+        ctx.evidence = partial(_evidence, done)
+
+    return await ctx.sandbox.exec(command, ended=ended)
+
+
+def in_terms_of(program: str, copy: str, exc: ToolError) -> ToolError:
+    """The same error, about the program people know and not about the copy of it that was to run."""
+    exc.args = tuple(each.replace(copy, program) if isinstance(each, str) else each for each in exc.args)
+    return exc
 
 
 def callers(environ: Mapping[str, str]) -> dict[str, str]:
@@ -68,15 +91,25 @@ def callers(environ: Mapping[str, str]) -> dict[str, str]:
     return {"TOOLCRIB_CALLERS": ",".join(chain)} if chain else {}
 
 
-def file_digest(path: str) -> str:
-    """SHA-256 of a file, read again only when the file is another one; empty when it cannot be read."""
+def file_digest(path: str, *, executable: bool = False) -> str:
+    """SHA-256 of a file, read again only when the file is another one; empty when it cannot be read.
+
+    With `executable`, also empty when nobody may execute it: its owner took it out of use.
+    """
     try:
-        identity = _identity(os.stat(path))
+        seen = os.stat(path)
+        if not stat.S_ISREG(seen.st_mode) or (executable and not seen.st_mode & _EXECUTE):
+            return ""
+        identity = _identity(seen)
         held = _digests.get(path)
         if held is not None and held[0] == identity:
             return held[1]
-        with open(path, "rb") as file:
-            identity = _identity(os.fstat(file.fileno()))
+        # A pipe that came to its place this moment must not be waited for.
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC), "rb") as file:
+            seen = os.fstat(file.fileno())
+            if not stat.S_ISREG(seen.st_mode):
+                return ""
+            identity = _identity(seen)
             digest = "sha256:" + hashlib.file_digest(file, "sha256").hexdigest()
     except OSError:
         return ""
@@ -105,13 +138,19 @@ def _lines(args: Mapping[str, JSON]) -> bytes:
 
 
 def _answer(done: Completed, ctx: Context) -> str:
+    """What a tool says, which may be an error that it spells out."""
+    structured = _structured_error(done.stdout) or (_structured_error(done.stderr) if done.code else None)
+    if structured is not None and done.code >= 0:
+        raise ToolError(str(structured["error"]), details={**structured, **_evidence(done)})
+    return plain_answer(done, ctx)
+
+
+def plain_answer(done: Completed, ctx: Context) -> str:
+    """What a program printed, if it went well."""
     if done.code < 0:
         raise ToolError(
             "the exit status was collected by somebody else", code="OUTCOME_UNKNOWN", details=_evidence(done)
         )
-    structured = _structured_error(done.stdout) or (_structured_error(done.stderr) if done.code else None)
-    if structured is not None:
-        raise ToolError(str(structured["error"]), details={**structured, **_evidence(done)})
     if done.code:
         said = done.stderr.text().strip() or done.stdout.text().strip()
         raise ToolError(

@@ -12,10 +12,12 @@ from ..core.tool import NAME
 from ..core.validator import compiled
 from ..runtime.runtime import Crib
 from ..sources.probe import SECONDS, Description
+from ._literals import literals
 from ._program import Finding, file_findings
 from ._schema import properties
 from ._text import readable
 
+_LONGEST_TEXT = 1024 * 1024
 UNKNOWN_VERB = "toolcrib-check-unknown-verb"
 _SAMPLE = '{"name": "NAME", "description": "…", "input_schema": {"type": "object", "properties": {}}}'
 _FIXES = {
@@ -56,30 +58,41 @@ class Examiner:
         self._verbs = verbs
         self._at_once = asyncio.Semaphore(4)
 
-    async def examine(self, path: str) -> Checked:
-        """Everything that is wrong with one program."""
+    async def examine(self, path: str, *, pinned: str | None = None) -> Checked:
+        """Everything that is wrong with one program. With `pinned`, nothing of another digest is started."""
         found = file_findings(path, os.environ.get("PATH", os.defpath) if "PATH" in self._config.variables else "")
+        found += _literal_findings(path)
         if any(not finding.warning for finding in found):
             return Checked(path, None, tuple(found))
         async with self._at_once:
             try:
-                about = await self._prober.describe(path)
+                about = await self._prober.describe(path, pinned=pinned)
             except ToolcribError as exc:
                 wrong = exc.code in ("VALIDATION_ERROR", "TOOL_NAME_INVALID", "SCHEMA_REJECTED")
-                answer = await self._answer(path, "description") if wrong else None
+                answer = await self._answer(path, "description", pinned) if wrong else None
                 faults = list(_answer_findings(answer)) or [_finding(exc)]
                 return Checked(path, None, (*found, *faults))
             found += _description_findings(about, os.path.basename(path), self._config.prefix)
             if self._verbs and about.dialect == "run":
-                found += _verb_findings(await self._answer(path, UNKNOWN_VERB))
+                found += _verb_findings(await self._answer(path, UNKNOWN_VERB, pinned))
         return Checked(path, self._config.prefix + about.name, tuple(found))
 
-    async def _answer(self, path: str, verb: str) -> Completed | None:
+    async def _answer(self, path: str, verb: str, pinned: str | None) -> Completed | None:
         """How it answers to a word; None when it does not."""
         try:
-            return await self._prober.ask(path, verb)
+            return await self._prober.ask(path, verb, pinned=pinned)
         except ToolcribError:
             return None
+
+
+def _literal_findings(path: str) -> list[Finding]:
+    """Secrets that stand in the program's own text. A longer or binary file is not searched."""
+    try:
+        with open(path, "rb") as file:
+            raw = file.read(_LONGEST_TEXT + 1)
+    except OSError:  # what that means has been said
+        return []
+    return [] if len(raw) > _LONGEST_TEXT or b"\0" in raw else literals(raw.decode("utf-8", "replace"), path)
 
 
 def _answer_findings(done: Completed | None) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ from typing import Any
 from ..core.errors import ConfigError
 from ..core.jsontext import dump_ascii
 from ..core.tool import Tool
-from ..policy.trust import PROJECT_DIR
+from ..policy.trust import GOVERNING, PROJECT_DIR
 from ..runtime.build import build
 from ..runtime.compat import foreign_directories, hints
 from ..runtime.runtime import Crib
@@ -33,6 +33,7 @@ def survey() -> dict[str, Any] | None:
         "rows": [(tool.name, crib.verdict(tool).decision.wire, tool.description) for tool in crib.tools()],
         "problems": [(problem.origin, problem.code, problem.message) for problem in crib.problems()],
         "hints": hints(crib.workspace, os.environ, crib.config.compat),
+        "own": sum(tool.source != "builtin" for tool in crib.tools()),
         "tools_dir": (*crib.tool_directories(), "")[0],
         "json": dump_ascii(
             {
@@ -73,9 +74,10 @@ def about(crib: Crib, tool: Tool) -> dict[str, Any]:
 def _depends_on(crib: Crib) -> list[str]:
     """Every path whose change could change the answer; one that is not there yet counts as well."""
     project = os.path.join(crib.workspace, PROJECT_DIR)
-    paths = [crib.home.file("config.yaml"), crib.home.file("trust.json"), project, os.path.join(project, "config.yaml")]
+    rules = [os.path.join(crib.workspace, each) for each in GOVERNING]
+    paths = [*(crib.home.file(name) for name in ("config.yaml", "policy.yaml", "trust.json")), project, *rules]
     foreign = [each.path for each in foreign_directories(crib.workspace, os.environ, existing=False)]
-    for directory in (*crib.tool_directories(), *foreign):
+    for directory in (*crib.tool_directories(), *foreign, rules[-1]):
         paths.append(directory)
         if os.path.isdir(directory):
             paths += [entry.path for entry in os.scandir(directory)]

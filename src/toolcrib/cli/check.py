@@ -76,7 +76,9 @@ async def _check(targets: list[str], *, verbs: bool) -> list[Checked]:
         named = [path for target in targets for path in _paths(crib, target)]
         paths = list(dict.fromkeys(named)) if targets else _all(crib)
         withheld = {each.origin: each for each in crib.problems() if each.code == "PATH_OUTSIDE_WORKSPACE"}
-        checked = await asyncio.gather(*(examiner.examine(path) for path in paths if path not in withheld))
+        checked = await asyncio.gather(
+            *(examiner.examine(path, pinned=_pinned(crib, path)) for path in paths if path not in withheld)
+        )
         checked = [*(each if each.faults else _with_problems(each, crib) for each in checked)]
         checked += [Checked(path, None, (_of(withheld[path]),)) for path in paths if path in withheld]
         _forget_if_stale(crib, checked)
@@ -87,19 +89,20 @@ async def _check(targets: list[str], *, verbs: bool) -> list[Checked]:
 
 def _paths(crib: Crib, target: str) -> list[str]:
     """The program that a name or a path means, or all of a tools directory."""
-    candidates = (
-        []
-        if "/" in target or target in (".", "..")
-        else [os.path.join(each, target) for each in reversed(crib.tool_directories())]
-    )
-    if "/" not in target and (tool := crib.find(target)) is not None:
-        candidates.insert(0, tool.origin)
-    path = next((each for each in (*candidates, os.path.abspath(target)) if os.path.lexists(each)), None)
+    if "/" in target or target in (".", ".."):
+        candidates = [os.path.abspath(target)]
+    else:  # a name is a tool's name, never that of a file where one happens to stand
+        candidates = [os.path.join(each, target) for each in reversed(crib.tool_directories())]
+        if (tool := crib.find(target)) is not None:
+            candidates.insert(0, tool.origin)
+    path = next((each for each in candidates if os.path.lexists(each)), None)
     if path is None:
         names = crib.registry.names()
         bare = [name.removeprefix(crib.config.prefix) for name in names]
         nearest = get_close_matches(target, [*names, *bare], n=1)
         hint = f"did you mean {nearest[0]}?" if nearest else "see: toolcrib list"
+        if "/" not in target and os.path.isfile(target):
+            hint = f"if you mean the file here, type: toolcrib check ./{target}"
         raise NoTarget(f"there is no program and no tool {target}; {hint}", 4)
     if os.path.isdir(path) and os.path.realpath(path) not in map(os.path.realpath, crib.tool_directories()):
         # What lies in any other directory is not meant to be started with a word it may not know.
@@ -107,20 +110,44 @@ def _paths(crib: Crib, target: str) -> list[str]:
     if project := _untrusted(crib, path):
         message = f"WORKSPACE_UNTRUSTED {path} was not started; look at it, then type: toolcrib trust {project}"
         raise NoTarget(message, 3)
-    return [each for each in _inside(path) if os.path.isfile(each)] if os.path.isdir(path) else [path]
+    inside = [each for each in _inside(path) if os.path.isfile(each)] if os.path.isdir(path) else [path]
+    return [each for each in inside if _untrusted(crib, each) is None]
 
 
 def _untrusted(crib: Crib, path: str) -> str | None:
-    """The project that a program belongs to, when that project is not trusted."""
+    """The project that a program belongs to, when that project is not trusted, or not with the program as it is."""
+    outside = any(each.origin == path and each.code == "PATH_OUTSIDE_WORKSPACE" for each in crib.problems())
+    for project, relative in _owners(crib, path):
+        if not crib.trust.trusts(project) or not (
+            outside or not _is_program(path) or crib.trust.vouches_now(project, relative)
+        ):
+            return project
+    return None
+
+
+def _pinned(crib: Crib, path: str) -> str | None:
+    """The digest that alone may be started; None for what is no project's."""
+    owners = _owners(crib, path)
+    if not owners:
+        return None
+    records = [(crib.trust.record(project), relative) for project, relative in owners]
+    digests = {(record and record.program(relative) or {}).get("digest", "") for record, relative in records}
+    return digests.pop() if len(digests) == 1 else ""
+
+
+def _owners(crib: Crib, path: str) -> list[tuple[str, str]]:
+    """The projects that a program belongs to, and where in each: by its own path, and by that of the file it is."""
     projects = []
     for place in (path, os.path.realpath(path)):
         parts = place.split("/")
         at = [index for index, part in enumerate(parts) if part == PROJECT_DIR]
-        projects += ["/".join(parts[:index]) or "/" for index in at if not _is_home(crib, "/".join(parts[: index + 1]))]
+        inner = [index for index in at if not _is_home(crib, "/".join(parts[: index + 1]))]
+        projects += [("/".join(parts[:index]) or "/", "/".join(parts[index:])) for index in inner]
         local = os.path.normpath(os.path.join(crib.workspace, crib.config.local_dir))
         own = [local, *(each.path for each in foreign_directories(crib.workspace, os.environ) if each.in_project)]
-        projects += [crib.workspace for directory in own if place.startswith(directory + "/")]
-    return next((each for each in projects if not crib.trust.trusts(each)), None)
+        inside = [directory for directory in own if place.startswith(directory + "/")]
+        projects += [(crib.workspace, os.path.relpath(place, crib.workspace)) for _ in inside[:1]]
+    return list(dict.fromkeys(projects))
 
 
 def _is_home(crib: Crib, directory: str) -> bool:
@@ -129,8 +156,12 @@ def _is_home(crib: Crib, directory: str) -> bool:
 
 def _all(crib: Crib) -> list[str]:
     """Every program of every tools directory, but those of an untrusted project."""
-    found = [path for path in _files(crib) if os.path.isfile(path) and os.stat(path).st_mode & 0o111]
+    found = [path for path in _files(crib) if _is_program(path)]
     return [path for path in found if _untrusted(crib, path) is None]
+
+
+def _is_program(path: str) -> bool:
+    return os.path.isfile(path) and bool(os.stat(path).st_mode & 0o111)
 
 
 def _files(crib: Crib) -> list[str]:

@@ -12,12 +12,14 @@ from typing import Any, NamedTuple
 from ..core.jsontext import dump_ascii
 from ..sandbox.scratch import remove_tree
 from ..store.artifacts import ArtifactFiles
+from ..store.blobs import Blobs, remove
 from ..store.home import Home
 from ._parser import verb_parser
 from ._text import visible
 
 EXAMPLE = """
-  toolcrib clean              artifacts older than 14 days or beyond 2 GiB, and leftovers of killed runtimes
+  toolcrib clean              artifacts older than 14 days or beyond 2 GiB, copies of programs older than 30 days
+                              or beyond 1 GiB, and leftovers of killed runtimes
   toolcrib clean --dry-run    say what would go
   toolcrib clean --all        all artifacts and all caches
 
@@ -40,7 +42,8 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     options = parser.parse_args(argv)
     home = Home()
-    found = [*_artifacts(home, everything=options.all), *(_caches(home) if options.all else ()), *_scratch()]
+    found = [*_artifacts(home, everything=options.all), *_programs(home, everything=options.all)]
+    found += [*(_caches(home) if options.all else ()), *_scratch()]
     failed: list[str] = []
     removed = found if options.dry_run else [each for each in found if _remove(each, failed)]
     total = sum(each.bytes for each in removed)
@@ -66,6 +69,13 @@ def _artifacts(home: Home, *, everything: bool) -> Iterator[Leftover]:
     kept = ArtifactFiles(home)
     for artifact in kept.all() if everything else kept.due():
         yield Leftover("artifact", artifact.path, artifact.bytes)
+
+
+def _programs(home: Home, *, everything: bool) -> Iterator[Leftover]:
+    """Copies of programs and of trusted texts; those that are needed are made again."""
+    kept = Blobs(home)
+    for blob in kept.due(max_age=-1) if everything else kept.due():
+        yield Leftover("copy", blob.path, blob.bytes)
 
 
 def _caches(home: Home) -> Iterator[Leftover]:
@@ -137,6 +147,8 @@ def _remove(each: Leftover, failed: list[str]) -> bool:
     try:
         if each.kind == "scratch":
             remove_tree(each.path)
+        elif each.kind == "copy":
+            return remove(each.path)
         else:
             os.unlink(each.path)
     except FileNotFoundError:  # somebody else was quicker

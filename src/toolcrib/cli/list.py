@@ -20,7 +20,7 @@ Show the tools on offer here, and on stderr what is not on offer and why.
   toolcrib list
   toolcrib list --json | jq -r '.tools[].name'"""
 
-SNAPSHOT_VERSION = 1
+SNAPSHOT_VERSION = 2
 
 
 def main(argv: list[str]) -> int:
@@ -95,11 +95,11 @@ def _draw(kept: dict) -> None:  # type: ignore[type-arg]
         ]
         sys.stdout.write("\n".join(lines) + "\n")
         sys.stdout.flush()
-    elif kept["tools_dir"]:
+    if not kept["tools_dir"]:
+        sys.stderr.write("No programs, because the configuration says `custom_tools: {enabled: false}`\n")
+    elif not kept["own"]:
         where = visible(kept["tools_dir"])
-        sys.stderr.write(f"No tools yet. Put a program into {where}, or type: toolcrib new executable NAME\n")
-    else:
-        sys.stderr.write("No tools, because the configuration says `custom_tools: {enabled: false}`\n")
+        sys.stderr.write(f"None of your own yet. Put a program into {where}, or type: toolcrib new executable NAME\n")
     for origin, code, message in kept["problems"]:
         sys.stderr.write(f"{code} {visible(origin)}: {visible(message)}\n")
     for hint in kept["hints"]:

@@ -124,8 +124,11 @@ async def _build(command: tuple[str, ...], directory: str) -> str | None:
 
 def _next_steps(name: str, home: Home, workspace: str, *, project: bool) -> None:
     words = sys.stderr
-    if project and not Trust(home.file("trust.json"), lambda data: None).trusts(workspace):
-        print("This project is not trusted yet, so its tools are not offered. Look at them, and type:", file=words)
+    if project:
+        trusted = Trust(home.file("trust.json"), lambda data: None).trusts(workspace)
+        whole = "This project is not trusted yet, so its tools are not offered. Look at them, and type:"
+        part = "The project was trusted without this file, so it is not offered. Look at it, and type:"
+        print(part if trusted else whole, file=words)
         print("  toolcrib trust", file=words)
     print("Next:", file=words)
     print(f"  toolcrib call {name} --text hello", file=words)

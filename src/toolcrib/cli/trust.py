@@ -6,23 +6,26 @@ import sys
 
 from ..core.errors import ConfigError, InvalidJson
 from ..core.jsontext import dump_ascii
+from ..policy.project_files import MOST_FILES, Entry, compared, project_files
 from ..policy.trust import Trust
+from ..runtime import config as configuration
+from ..runtime.project import trust_roots
+from ..store.blobs import Blobs
 from ..store.home import Home
 from ._approver import asks, at_terminal
 from ._parser import verb_parser
-from ._project import MOST_FILES, Entry, entries
+from ._project import keep_texts, show_changes, show_files
 from ._text import readable, visible
 
-MOST_SHOWN = 200
 EXAMPLE = """
-  toolcrib trust                  look at this project's tools, and decide
+  toolcrib trust                  look at this project's tools, or at what changed in them, and decide
   toolcrib trust ~/src/app --yes  without being asked
 """
 
 
 def main(argv: list[str]) -> int:
     parser = verb_parser(
-        "trust", "Show what a project brings, and offer it from now on. Nothing of it runs before.", EXAMPLE
+        "trust", "Show what a project brings, or what changed in it, and offer that from now on.", EXAMPLE
     )
     parser.add_argument("path", nargs="?", default=".", metavar="PATH", help="the project (default: this directory)")
     parser.add_argument("--yes", action="store_true", help="trust it without asking")
@@ -49,40 +52,52 @@ def main(argv: list[str]) -> int:
 
 
 def _trust(project: str, *, yes: bool, as_json: bool) -> int:
-    trust = trust_file(Home())
-    found = entries(project)
-    show(project, found)
-    if len(found) > MOST_FILES:
-        refusal = f"more than {MOST_FILES} files are more than a person can look at; nothing was trusted"
-    elif yes:
-        refusal = ""
-    elif not at_terminal():
-        refusal = "there is no terminal to ask at; look at these files, and add --yes to trust them"
-    elif not asyncio.run(asks("Trust them? They will run with your rights. [y/N] ")):
-        refusal = "nothing was trusted"
-    elif entries(project) != found:
-        refusal = "the files changed while you were looking; nothing was trusted. Type it again"
+    home = Home()
+    trust, blobs = trust_file(home), Blobs(home)
+    found = _look(project, home)
+    record = trust.record(project)
+    changes = compared(record.files if record else {}, found)
+    if record is not None and not any(changes):
+        refusal, outcome = "", f"nothing changed; {visible(project)} stays trusted"
     else:
-        refusal = ""
-    if not refusal:
-        trust.add(project)
+        if record is None:
+            show_files(project, found)
+        else:
+            old = {path: seen["digest"] for path, seen in record.files.items()}
+            show_changes(project, changes, found, old, blobs)
+        refusal = _refusal(project, found, home, yes=yes, anew=record is not None)
+        outcome = f"{visible(project)} is trusted. See: toolcrib list"
+        if not refusal:
+            trust.add(project, found)
+            keep_texts(project, found, blobs)
     if as_json:
         files = [entry.to_dict() for entry in found]
-        print(dump_ascii({"project": readable(project), "trusted": not refusal, "files": files}).decode())
-    print(refusal or f"{visible(project)} is trusted. See: toolcrib list", file=sys.stderr)
+        answer = {"project": readable(project), "trusted": not refusal, "files": files, **changes._asdict()}
+        print(dump_ascii(answer).decode())
+    print(refusal or outcome, file=sys.stderr)
     return 3 if refusal else 0
+
+
+def _refusal(project: str, found: list[Entry], home: Home, *, yes: bool, anew: bool) -> str:
+    """Why it is not trusted; empty when it is."""
+    nothing = "nothing more was trusted" if anew else "nothing was trusted"
+    if len(found) > MOST_FILES:
+        return f"more than {MOST_FILES} files are more than a person can look at; {nothing}"
+    if yes:
+        return ""
+    if not at_terminal():
+        return "there is no terminal to ask at; look at these files, and add --yes to trust them"
+    if not asyncio.run(asks("Trust them? They will run with your rights. [y/N] ")):
+        return nothing
+    if _look(project, home) != found:
+        return f"the files changed while you were looking; {nothing}. Type it again"
+    return ""
+
+
+def _look(project: str, home: Home) -> list[Entry]:
+    local_dir = configuration.read(home.file("config.yaml")).local_dir
+    return project_files(project, trust_roots(project, local_dir, os.environ))
 
 
 def trust_file(home: Home) -> Trust:
     return Trust(home.file("trust.json"), lambda data: home.replace(data, "trust.json"))
-
-
-def show(project: str, found: list[Entry]) -> None:
-    """For a person to look at, on stderr."""
-    say = sys.stderr.write
-    say(f"{visible(project)} brings " + ("these:\n" if found else "no tools and no configuration yet.\n"))
-    for entry in found[:MOST_SHOWN]:
-        about = f"-> {visible(entry.target)}" if entry.target else f"{entry.size} bytes  {entry.digest[:19]}"
-        say(f"  {entry.kind:<8} {visible(entry.path)}  {about}\n")
-    if len(found) > MOST_SHOWN:
-        say(f"  … and {len(found) - MOST_SHOWN} more; --json names them all\n")

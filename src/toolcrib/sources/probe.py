@@ -7,14 +7,14 @@ program, which without it would *execute*. The answer tells which dialect it spe
 import asyncio
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from ..backends.process import callers, file_digest
+from ..backends.process import callers, file_digest, in_terms_of
 from ..core.errors import InvalidJson, ToolcribError, ToolError
 from ..core.jsontext import JSON, dump, dump_ascii, parse
 from ..core.limits import Limits, duration
-from ..core.process import Command, Completed, Sandbox
+from ..core.process import Command, Completed, Programs, Sandbox
 from ..core.tool import NAME
 
 SECONDS = 5.0
@@ -42,16 +42,33 @@ class Description(NamedTuple):
 
 
 class Prober:
-    """Starts programs to be described, each in its own directory, with the plain environment of a tool."""
+    """Starts programs to be described, each in its own directory, with the plain environment of a tool.
 
-    def __init__(self, sandbox: Sandbox, environ: Mapping[str, str], variables: tuple[str, ...], *, marks: Any) -> None:
+    With `programs`, what is started is a verified copy, so that what was hashed is what is asked.
+    """
+
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        environ: Mapping[str, str],
+        variables: tuple[str, ...],
+        *,
+        marks: Callable[[], str],
+        programs: Programs | None = None,
+    ) -> None:
         self._sandbox, self._environ, self._variables = sandbox, environ, variables
-        self._next_mark = marks
+        self._next_mark, self._programs = marks, programs
 
-    async def describe(self, program: str) -> Description:
-        """Raises: `ToolcribError` with what is wrong and how to put it right."""
-        digest, mentions_config = file_digest(program), _mentions_config(program)
-        done = await self.ask(program, "description")
+    async def describe(self, program: str, *, pinned: str | None = None) -> Description:
+        """What it says of itself. With `pinned`, nothing is started that has another digest.
+
+        Raises:
+            ToolcribError: with what is wrong and how to put it right.
+        """
+        digest = file_digest(program) if pinned is None else pinned
+        startable = self._startable(program, digest, strict=pinned is not None)
+        mentions_config = _mentions_config(startable)
+        done = await self._ask(program, startable, "description")
         value = _parsed(done)
         dialect, name, text, schema = _understood(value)
         _check_name(name)
@@ -66,8 +83,8 @@ class Prober:
         # A program that does not know the verb should answer with its usage. One that takes every verb for `run` must
         # not be run by this question, so only a program that mentions the word is asked.
         if dialect == "run" and mentions_config:
-            seconds = _wish(await self.ask(program, "config"))
-        if file_digest(program) != digest:
+            seconds = _wish(await self._ask(program, startable, "config"))
+        if startable == program and file_digest(program) != digest:
             raise ToolError("it changed while it was being asked; list again")
         version = value.get("version") if isinstance(value, dict) else None
         return Description(
@@ -80,15 +97,19 @@ class Prober:
             seconds,
         )
 
-    async def ask(self, program: str, verb: str) -> Completed:
+    async def ask(self, program: str, verb: str, *, pinned: str | None = None) -> Completed:
         """How a program answers to a word. Raises: `ToolError` when it does not within its time."""
+        digest = file_digest(program) if pinned is None else pinned
+        return await self._ask(program, self._startable(program, digest, strict=pinned is not None), verb)
+
+    async def _ask(self, program: str, startable: str, verb: str) -> Completed:
         mark = self._next_mark()
         env = {name: self._environ[name] for name in self._variables if name in self._environ}
         env |= {"TOOLCRIB_CALL_ID": mark, "TOOLCRIB_TOOL_DIR": os.path.dirname(program)} | callers(self._environ)
         if verb == "description":
             env["TOOLBOX_ACTION"] = "describe"
         command = Command(
-            (program, verb), os.path.dirname(program), mark, env, limits=Limits(SECONDS, output_bytes=_OUTPUT_BYTES)
+            (startable, verb), os.path.dirname(program), mark, env, limits=Limits(SECONDS, output_bytes=_OUTPUT_BYTES)
         )
         try:
             async with asyncio.timeout(SECONDS):
@@ -96,6 +117,25 @@ class Prober:
         except TimeoutError:
             message = f"`{verb}` took longer than {SECONDS:g} s; it should print its answer and exit at once"
             raise ToolError(message, code="TIMEOUT") from None
+        except ToolError as exc:
+            raise in_terms_of(program, startable, exc) from None
+
+    def _startable(self, program: str, digest: str, *, strict: bool) -> str:
+        """What to start in place of a program: its copy. Where none can be made, itself, unless that is `strict`."""
+        if self._programs is None:
+            if file_digest(program) != digest:
+                raise ToolError("it changed while it was being asked; list again", before_effect=True)
+            return program
+        if not os.access(program, os.X_OK):  # a copy could be executed; the program itself is not meant to be
+            raise ToolError(f"{program} could not be started; make it executable with chmod +x", before_effect=True)
+        if not digest:
+            raise ToolError(f"{program} cannot be read, and so not verified; make it readable", code="READ_ERROR")
+        try:
+            return self._programs.verified(program, digest)
+        except ToolError as exc:
+            if strict or exc.code != "RESOURCE_EXHAUSTED":
+                raise
+            return program  # a full or read-only home: what is there can still be listed, and cannot be called
 
 
 def _parsed(done: Completed) -> Any:
