@@ -13,6 +13,7 @@ def test_all_is_the_public_door() -> None:
     public = {name for name in dir(toolcrib) if not name.startswith("_")}
     packages = {
         "backends",
+        "builtins",
         "cli",
         "core",
         "observe",

@@ -10,10 +10,12 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
+
+import toolcrib.cli
 
 REPEAT = """#!/bin/sh
 case $1 in
@@ -122,3 +124,29 @@ def gone() -> Callable[[int], bool]:
         return False
 
     return wait
+
+
+@pytest.fixture
+def cli(
+    workspace: Path, environment: dict[str, str], capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., "subprocess.CompletedProcess[str]"]:
+    """`cli("approve", "--json")` is `run_cli` without the cost of a process: for verbs that only look and answer."""
+    for name in os.environ:
+        monkeypatch.delenv(name)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(workspace)
+
+    def run(*args: str, env: Mapping[str, str] | None = None) -> "subprocess.CompletedProcess[str]":
+        capfd.readouterr()
+        with monkeypatch.context() as patched:
+            for name, value in (env or {}).items():
+                patched.setenv(name, value)
+            try:
+                status = toolcrib.cli.main(list(args))
+            except SystemExit as exc:
+                status = int(exc.code or 0)
+        shown = capfd.readouterr()
+        return subprocess.CompletedProcess(args, status, shown.out, shown.err)
+
+    return run

@@ -30,7 +30,8 @@ def test_the_printed_json_connects(run_cli, make_tool, environment) -> None:
         server = json.loads(run_cli("serve", "mcp", "--print-config", client).stdout)["mcpServers"]["toolcrib"]
         call = {"method": "tools/call", "params": {"name": "custom_tool_hello", "arguments": {}}}
         listed, called = ask([server["command"], *server["args"]], environment, {"method": "tools/list"}, call)
-        assert [tool["name"] for tool in listed["tools"]] == ["custom_tool_hello"]
+        built_in = ["read_file", "run_command", "write_file"]
+        assert [tool["name"] for tool in listed["tools"]] == [*built_in, "custom_tool_hello"]
         assert called["content"] == [{"type": "text", "text": "hello\n"}]
 
 
@@ -46,7 +47,7 @@ def test_who_asks(run_cli, make_tool, environment, home) -> None:
     make_tool("hello", TOOL)
     server = json.loads(run_cli("serve", "mcp", "--print-config", "json").stdout)["mcpServers"]["toolcrib"]["command"]
     call = {"method": "tools/call", "params": {"name": "custom_tool_hello", "arguments": {}}}
-    (asked,) = ask([server, "serve", "mcp"], environment, call)
+    (asked,) = ask([server, "serve", "mcp", "--wait", "0"], environment, call)
     said = asked["content"][0]["text"]
     assert asked["isError"] and said.startswith("APPROVAL_REQUIRED")
     config = said.split("`")[1]

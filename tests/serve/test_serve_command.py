@@ -86,7 +86,7 @@ def test_a_session(served: Served) -> None:
 
 
 def test_without_a_client_that_asks_the_answer_says_how_to_approve(workshop: Any) -> None:
-    served = Served(workshop)
+    served = Served(workshop, "--wait", "0")
     served.initialize()
     result = served.call("custom_tool_hello", name="Bob")
     assert result["isError"] is True

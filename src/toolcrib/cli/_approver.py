@@ -4,18 +4,19 @@ import asyncio
 import os
 import sys
 import termios
+import time
 
-from ..core.jsontext import dump
+from ..core.errors import Refused
 from ..core.policy import Answer, Question
-from ..store.home import Home
-from ..store.state import State
-from ._text import visible
+from ..policy.approvers import TERMINAL, Standing, nobody
+from ..policy.request import FullQuestion, Request
+from ._prompt import CHOICE, HELP, brief, drawn
 
-SCOPE = "terminal"
+SCOPE = TERMINAL
 """What is remembered here counts for a person who types the call, and for nobody else."""
-_MOST_ARGUMENTS = 40
-_LONGEST_VALUE = 2000
-_LONGEST_LINE = 200
+GUARD_SECONDS = 0.3
+"""After a question is drawn, what is typed was meant for something else."""
+_SCOPES = {"y": "once", "yes": "once", "s": "session", "p": "project", "u": "user"}
 
 
 def at_terminal() -> bool:
@@ -24,47 +25,76 @@ def at_terminal() -> bool:
 
 
 class TerminalApprover:
-    """Shows what would run, and asks. The default is no."""
+    """Shows what would run, and asks. The default is no.
 
-    def __init__(self, home: Home) -> None:
-        self._state = State(home)
+    A person who typed the call is asked briefly, and a yes lasts until the tool changes.
+    """
+
+    def __init__(self, *, typed: bool) -> None:
+        self._typed = typed
 
     async def approve(self, question: Question) -> Answer:
-        return Answer(allowed=await asks(self._describe(question)), by="terminal")
+        if not isinstance(question, FullQuestion):  # nothing to show, so nothing to ask
+            raise Refused(nobody(question), code="APPROVAL_REQUIRED")
+        request = question.request
+        if not self._typed:
+            return await choose(request)
+        if request.message is not None:
+            return Answer(allowed=await _typed(request, "  Allow? [y/N] "), by="terminal")
+        last = "  Run it, and not ask again when you type it, until it changes? [y/N] "
+        return Standing(await _typed(request, last), "terminal", TERMINAL)
 
-    def _describe(self, question: Question) -> str:
-        tool, call = question.tool, question.call
-        if question.message is not None:
-            return f"\n{tool.name} asks: {visible(question.message)}\n  Allow? [y/N] "
-        changed = self._state.knew(tool.id, SCOPE)
-        arguments = [f"    {visible(name)} = {_shown(value)}" for name, value in call.args.items()]
-        more = len(arguments) - _MOST_ARGUMENTS
-        lines = [
-            "",
-            f"  {tool.name} {'has CHANGED since you last allowed it' if changed else 'is new here'}",
-            f"    what it says  {visible((tool.description.strip().splitlines() or [''])[0][:_LONGEST_LINE])}",
-            f"    program       {visible(tool.origin)}",
-            f"    digest        {tool.digest[:23]}…",
-            f"    asked by      {visible(call.asker)}",
-            f"    why ask       {visible(question.reason)}",
-            "    confinement   none: it runs with your rights",
-            "  with" if arguments else "  with no arguments",
-            *arguments[:_MOST_ARGUMENTS],
-            *([f"    … and {more} more"] if more > 0 else []),
-            "  Run it, and not ask again when you type it, until it changes? [y/N] ",
-        ]
-        return "\n".join(lines)
+
+async def _typed(request: Request, last: str) -> bool:
+    whole = False
+    while (typed := await reply(brief(request, width=columns(), whole=whole) + last)) == "v":
+        whole = True
+    return typed in ("y", "yes")
+
+
+async def choose(request: Request) -> Standing:
+    """The person's answer to a request, and how long it lasts."""
+    whole, more = False, ""
+    last = CHOICE if request.message is None else "  Allow? [y, v, N] "
+    while True:
+        page = more or drawn(request, width=columns(), now=time.time(), whole=whole)
+        typed = await reply(page + last)
+        if typed in ("v", "?"):
+            whole, more = typed == "v", HELP if typed == "?" else ""
+            continue
+        scope = _SCOPES.get(typed.removesuffix("="))
+        if scope is None or (request.message is not None and scope != "once"):
+            return Standing(allowed=False, by="terminal")
+        return Standing(True, "terminal", scope, exactly=typed.endswith("="))
+
+
+def columns() -> int:
+    """The width of the terminal, or of a page where there is none."""
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns or 80
+    except (OSError, ValueError):
+        return 80
 
 
 async def asks(question: str) -> bool:
-    """Whether the person says yes. Anything else is a no, and so is the end of input.
+    """Whether the person says yes. Anything else is a no, and so is the end of input."""
+    return await reply(question) in ("y", "yes")
+
+
+async def reply(question: str) -> str:
+    """What the person typed, in small letters; empty at the end of input.
 
     The line is awaited on the event loop, not read in a thread: a thread that waits for a person cannot be cancelled,
-    so Ctrl-C would wait for Enter. What was typed before the question was shown is not an answer to it.
+    so Ctrl-C would wait for Enter. What was typed before the last line of the question was drawn is no answer to it:
+    that line comes a moment after the rest.
     """
     fd = sys.stdin.fileno()
+    page, line_end, last = question.rpartition("\n")
+    sys.stderr.write(page + line_end)
+    sys.stderr.flush()
+    await asyncio.sleep(GUARD_SECONDS)
     termios.tcflush(fd, termios.TCIFLUSH)
-    sys.stderr.write(question)
+    sys.stderr.write(last)
     sys.stderr.flush()
     loop = asyncio.get_running_loop()
     readable = asyncio.Event()
@@ -79,10 +109,4 @@ async def asks(question: str) -> bool:
         typed = b""
     if not typed.endswith(b"\n"):
         sys.stderr.write("\n")
-    return typed.strip().lower() in (b"y", b"yes")
-
-
-def _shown(value: object) -> str:
-    text = dump(value).decode()
-    rest = len(text) - _LONGEST_VALUE
-    return visible(text) if rest <= 0 else f"{visible(text[:_LONGEST_VALUE])}… {rest} more characters"
+    return typed.strip().lower().decode("ascii", "replace")

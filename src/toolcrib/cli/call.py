@@ -11,12 +11,11 @@ from ..core.errors import REFUSALS, ConfigError, InvalidJson, Refused
 from ..core.jsontext import JSON, dump_ascii, parse
 from ..core.limits import INPUT_BYTES, duration
 from ..core.policy import Answer, Approver, Question
-from ..policy.approvers import Remembering, SaysYes
+from ..policy.approvers import SaysYes
 from ..runtime.build import build
 from ..runtime.runtime import Crib
 from ..store.home import Home
-from ..store.state import State
-from ._approver import SCOPE, TerminalApprover, at_terminal
+from ._approver import TerminalApprover, at_terminal
 from ._flags import Own, UsageError, flag_lines, split
 from ._text import visible
 
@@ -65,7 +64,7 @@ def _main(argv: list[str]) -> int:
         raise UsageError("the tool's name is empty; see: toolcrib list")
     home = Home()
     asked = Asked(home)
-    crib = build(home=home.path, approver=asked, asker="command line")
+    crib = build(home=home.path, approver=asked, asker="command line", typed=at_terminal())
     return asyncio.run(_call(crib, asked, before, words))
 
 
@@ -140,7 +139,7 @@ class Asked:
         if yes:
             self._approver = SaysYes("flag")
         elif at_terminal():
-            self._approver = Remembering(TerminalApprover(self._home), State(self._home), scope=SCOPE)
+            self._approver = TerminalApprover(typed=True)
 
     async def approve(self, question: Question) -> Answer:
         if question.call.dry_run and question.tool.hooks.dry_run is None and question.message is None:

@@ -6,19 +6,25 @@ import signal
 import sys
 
 from .. import __version__
-from ..core.errors import ConfigError, Refused
+from ..core.errors import ConfigError
 from ..core.jsontext import dump
-from ..core.policy import Answer, Question
-from ..policy.approvers import SaysYes
+from ..core.limits import duration
+from ..core.policy import Approver
+from ..policy.approvers import Pending, SaysYes
 from ..runtime.build import open as open_crib
 from ..serve.stdio import serve_stdio
 from ..store.home import Home
+from ..store.pending import PendingCalls
 from ._parser import verb_parser
+from ._text import visible
 
 EXAMPLE = """
   toolcrib serve mcp                            speak MCP on stdin and stdout
   toolcrib serve mcp --print-config claude      how to connect Claude Code
+  toolcrib serve mcp --wait 60                  a call waits a minute for `toolcrib approve ID`, then is refused
 """
+WAIT_SECONDS = 20.0
+"""How long a call waits for its answer, unless told: most clients give up after 30 s or more."""
 CLIENTS = ("claude", "codex", "gemini", "json")
 PLACES = {"gemini": "~/.gemini/settings.json", "json": "the file where your client keeps its MCP servers"}
 
@@ -27,6 +33,13 @@ def main(argv: list[str]) -> int:
     parser = verb_parser("serve", "Offer the tools to an agent.", EXAMPLE)
     parser.add_argument("protocol", choices=["mcp"])
     parser.add_argument("--ask", choices=["client"], help="leave an `ask` to the client, which asks by itself")
+    parser.add_argument(
+        "--wait",
+        type=_wait,
+        default=WAIT_SECONDS,
+        metavar="S",
+        help=f"how long a call waits for `toolcrib approve` (default {WAIT_SECONDS:g}s; 0: not at all)",
+    )
     parser.add_argument("--workspace", default=".", help="the directory the tools work in (default: this one)")
     parser.add_argument("--print-config", choices=CLIENTS, help="print what to write into a client's configuration")
     options = parser.parse_args(argv)
@@ -36,33 +49,33 @@ def main(argv: list[str]) -> int:
             print(f"write that into {place}", file=sys.stderr)
         return 0
     try:
-        ended_by = asyncio.run(_serve(options.workspace, client_asks=options.ask == "client"))
+        ended_by = asyncio.run(_serve(options.workspace, _approver(options.wait, client_asks=options.ask == "client")))
     except ConfigError as exc:
-        print(f"CONFIG_INVALID {exc}", file=sys.stderr)
+        print(f"CONFIG_INVALID {visible(str(exc))}", file=sys.stderr)
         return 2
     return 130 if ended_by == signal.SIGINT else 0
 
 
-async def _serve(workspace: str, *, client_asks: bool) -> signal.Signals | None:
-    approver = SaysYes("client") if client_asks else NobodyHere(Home())
+async def _serve(workspace: str, approver: Approver) -> signal.Signals | None:
     async with open_crib(workspace=workspace, approver=approver, asker="mcp") as crib:
         return await serve_stdio(crib, version=__version__)
 
 
-class NobodyHere:
-    """A server has no person to ask; it says how a person can allow the tool beforehand."""
+def _approver(wait: float, *, client_asks: bool) -> Approver:
+    """A server has no person to ask: the client asks, or the call waits for an answer from another terminal."""
+    if client_asks:
+        return SaysYes("client")
+    home = Home()
+    return Pending(PendingCalls(home), wait_seconds=wait, notify=_tell, config=home.file("config.yaml"))
 
-    def __init__(self, home: Home) -> None:
-        self._config = home.file("config.yaml")
 
-    async def approve(self, question: Question) -> Answer:
-        name = question.tool.name
-        raise Refused(
-            f"{name} needs a person's approval, and this server has nobody to ask. The person can allow it by writing "
-            f"`approval: {{tools: {{{name}: preApproved}}}}` into {self._config} and restarting the server, or by "
-            "starting the server as `toolcrib serve mcp --ask client`, where the client itself asks before each call.",
-            code="APPROVAL_REQUIRED",
-        )
+def _tell(line: str) -> None:
+    print(f"toolcrib: {visible(line)}", file=sys.stderr, flush=True)
+
+
+def _wait(text: str) -> float:
+    """Raises: `ValueError`, which the parser turns into a word on how to write it."""
+    return 0.0 if text == "0" else duration(text)
 
 
 def snippet(client: str) -> str:

@@ -39,7 +39,10 @@ def main(argv: list[str]) -> int:
     tool = crib.find(options.name)
     if tool is None:
         return _absent(crib, options.name, as_json=options.json)
-    facts = describe(crib, tool)
+    try:
+        facts = describe(crib, tool)
+    except ConfigError as exc:
+        return _fail(exc.code, str(exc), 2, as_json=options.json)
     if options.json:
         print(dump_ascii(facts).decode())
     else:
@@ -50,14 +53,12 @@ def main(argv: list[str]) -> int:
 def describe(crib: Crib, tool: Tool) -> dict[str, Any]:
     """What `show --json` says of a tool."""
     state = State(crib.home)
-    # Where nothing was ever remembered there is no state yet, and looking must not make it.
-    kept = os.path.exists(crib.home.file("state.db"))
-    remembered = kept and state.remembers(tool.id, tool.digest, SCOPE)
+    approved = state.knew(tool.id, tool.digest)
     return about(crib, tool) | {
         "id": tool.id,
         "approval_reason": crib.verdict(tool).reason,
-        "approved_at_terminal": remembered,
-        "changed_since_approval": kept and not remembered and state.knew(tool.id, SCOPE),
+        "approved_at_terminal": state.remembers(tool.id, tool.digest, SCOPE),
+        "changed_since_approval": approved is not None and approved != tool.digest,
         "limits": asdict(tool.limits),
         "capabilities": asdict(tool.capabilities),
         "environment": list(getattr(tool.backend, "variables", ())),
@@ -72,7 +73,7 @@ def _draw(tool: Tool, facts: dict[str, Any]) -> None:
     if facts["approved_at_terminal"]:
         asked = "you allowed this very version at a terminal"
     elif facts["changed_since_approval"]:
-        asked = "it has CHANGED since you last allowed it at a terminal"
+        asked = "it has CHANGED since you last allowed it"
     else:
         asked = "you have not been asked yet"
     rows = [

@@ -29,8 +29,8 @@ _MAX_TEXT = 200
 class Audit:
     """Appends to the newest file of a directory. Fails closed: what cannot be recorded does not run."""
 
-    def __init__(self, directory: Callable[[], str]) -> None:
-        self._directory = directory
+    def __init__(self, directory: Callable[[], str], conceal: Callable[[Any], Any] | None = None) -> None:
+        self._directory, self._conceal = directory, conceal
         self._file = self._lock = -1
         self._path = ""
         self._until = 0.0
@@ -113,6 +113,8 @@ class Audit:
         self._broken = False
 
     def _append(self, record: dict[str, Any]) -> None:
+        if self._conceal is not None:  # a name may hold a secret that somebody was told
+            record = self._conceal(record)
         if self._file < 0 or self._owner != os.getpid():
             self._open()
         flock(self._lock, LOCK_EX)

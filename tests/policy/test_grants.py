@@ -1,0 +1,112 @@
+"""What single tools may see beyond the rest, for as long as they do not change."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from toolcrib.core.errors import ConfigError
+from toolcrib.policy.grants import Grants
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "home" / "grants.json"
+
+
+@pytest.fixture
+def grants(file: Path) -> Grants:
+    return Grants(str(file), file.write_bytes)
+
+
+def test_a_grant_counts_for_this_version_of_this_tool(grants: Grants) -> None:
+    grants.add("t:a", "sha256:1", ["LANG", "REGION"])
+    assert grants.grants_for("t:a", "sha256:1") == ("LANG", "REGION")
+    assert grants.grants_for("t:a", "sha256:2") == ()
+    assert grants.grants_for("t:b", "sha256:1") == ()
+
+
+def test_the_same_again_changes_nothing(grants: Grants) -> None:
+    first = grants.add("t:a", "1", ["LANG"])
+    assert grants.add("t:a", "1", ["LANG", "LANG"]) == first == grants.all()
+
+
+def test_what_an_older_version_had_goes_when_the_new_one_is_granted_something(grants: Grants) -> None:
+    grants.add("t:a", "1", ["LANG"])
+    grants.add("t:b", "1", ["LANG"])
+    grants.add("t:a", "2", ["REGION"])
+    assert grants.grants_for("t:a", "1") == ()
+    assert [(each.tool, each.variable) for each in grants.all()] == [("t:b", "LANG"), ("t:a", "REGION")]
+
+
+def test_grants_are_taken_back_by_id_by_tool_by_name_and_all(grants: Grants) -> None:
+    one, _, _ = grants.add("t:a", "1", ["A", "B", "C"])
+    grants.add("t:b", "1", ["A"])
+    assert grants.remove(id="nothing") == 0
+    assert grants.remove(id=one.id) == 1
+    assert grants.remove(tool="t:a", variables=["B", "Z"]) == 1
+    assert grants.grants_for("t:a", "1") == ("C",)
+    assert grants.remove(tool="t:a") == 1
+    assert grants.grants_for("t:b", "1") == ("A",)
+    assert grants.remove() == 1
+    assert grants.all() == ()
+
+
+def test_looking_makes_no_file(grants: Grants, file: Path) -> None:
+    assert grants.all() == () and grants.remove() == 0
+    assert not file.parent.exists()
+
+
+GOOD = {"id": "a", "tool": "t:a", "digest": "1", "variable": "LANG", "at": 1.0}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        "{}",
+        '{"version": 1}',
+        json.dumps({"version": 2, "grants": []}),
+        json.dumps({"version": 1, "grants": {}}),
+        json.dumps({"version": 1, "grants": [], "more": 1}),
+        json.dumps({"version": 1, "grants": [{**GOOD, "more": 1}]}),
+        json.dumps({"version": 1, "grants": [{**GOOD, "variable": "A=B"}]}),
+        json.dumps({"version": 1, "grants": [{**GOOD, "variable": None}]}),
+        json.dumps({"version": 1, "grants": ["LANG"]}),
+    ],
+)
+def test_a_file_that_is_not_ours_grants_nothing_and_says_what_to_do(grants: Grants, file: Path, text: str) -> None:
+    file.parent.mkdir()
+    file.write_text(text)
+    for use in (lambda: grants.grants_for("t:a", "1"), lambda: grants.add("t:a", "1", ["X"]), grants.remove):
+        with pytest.raises(ConfigError, match=r"grants\.json: .*grant anew"):
+            use()
+    assert file.read_text() == text
+
+
+WRITER = """
+import sys
+from toolcrib.policy.grants import Grants
+from toolcrib.store.home import Home
+
+home = Home(sys.argv[1])
+grants = Grants(home.file("grants.json"), lambda data: home.replace(data, "grants.json"))
+sys.stdin.readline()
+for number in range(20):
+    grants.add(f"t:{sys.argv[2]}", "1", [f"V{number}"])
+"""
+
+
+def test_writers_at_once_lose_nothing(tmp_path: Path) -> None:
+    argv = [sys.executable, "-c", WRITER, str(tmp_path)]
+    started = [subprocess.Popen([*argv, str(number)], stdin=subprocess.PIPE, text=True) for number in range(4)]
+    for each in started:
+        assert each.stdin
+        each.stdin.write("go\n")
+        each.stdin.flush()
+    assert [each.communicate(timeout=60) and each.returncode for each in started] == [0] * 4
+    assert len(Grants(str(tmp_path / "grants.json"), lambda data: None).all()) == 80
