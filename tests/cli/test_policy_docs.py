@@ -18,7 +18,7 @@ def test_the_page_is_true(home: Path, workspace: Path, tmp_path: Path, environme
     env = environment | {"PATH": f"{command.parent}:{environment['PATH']}", "COLUMNS": "120"}
     (block,) = re.findall(r"^```console\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
     steps = re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]
-    assert len(steps) == 3
+    assert len(steps) == 4
     for step in steps:
         typed, _, expected = step.partition("\n")
         done = subprocess.run(
