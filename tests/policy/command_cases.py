@@ -21,6 +21,11 @@ class Case(NamedTuple):
     """Patterns that are blocked."""
 
 
+TIMED = tuple(f"{time} {builtin}" for time in ("time", "time -p", "time --", "time -p --") for builtin in (
+    "cd /tmp && git status", "cd .. && git status; touch canary", "printf -v 'a[$(touch canary)]' x", "test -v 'a[x]'",
+))  # fmt: skip
+"""`time` is a word of the shell's, so that what it times acts on the shell itself."""
+
 DAILY = (
     "git status|log|diff|show|branch|add|commit|blame|stash|fetch|pull|switch|checkout|rev-parse|grep|remote|restore",
     "ls",
@@ -1089,6 +1094,7 @@ UNREADABLE = frozenset(
 
 CASES: tuple[Case, ...] = (
     *(Case("an ordinary day", command, PRE_APPROVED, allowed=DAILY) for command in BENIGN),
+    *(Case("a builtin that is timed", command, ASK, allowed=DAILY) for command in TIMED),
     *(
         Case(group, command, REFUSED if _refused(command) else ASK, allowed=allowed)
         for group, (allowed, commands) in HOSTILE.items()

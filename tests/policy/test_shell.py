@@ -501,3 +501,15 @@ def test_bash_makes_the_same_arguments_of_every_understood_text(tmp_path: Path) 
     wrong, understood = disagreements(20261116, 10_000, tmp_path)
     assert wrong == []
     assert understood > 2000
+
+
+def test_going_where_one_is_changes_nothing() -> None:
+    """Agents begin with `cd` to the directory they are in; that is no reason to ask about what follows."""
+
+    def here(path: str) -> bool:
+        return path == "/work"
+
+    assert analyse("cd /work && git status", here=here).doubts == ()
+    assert analyse("cd /work && ./build && cd /work && git status", here=here).doubts == ()
+    for text in ("cd /other && git status", "cd src && cd /work && git status", "cd /work/.. && git status"):
+        assert analyse(text, here=here).doubts != (), text

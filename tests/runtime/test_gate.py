@@ -228,3 +228,18 @@ def test_a_rule_on_paths_sees_through_tools_that_name_none(home: Path, workspace
 
     assert run(home, workspace, use, tools=[show]) == [*["BLOCKED_BY_POLICY"] * 5, None, "BLOCKED_BY_POLICY"]
     assert ran == [{"deep": [{"file": "public"}]}]
+
+
+def test_going_to_the_workspace_by_its_full_name_is_no_reason_to_ask(home: Path, workspace: Path) -> None:
+    (home / "policy.yaml").write_text("rules:\n- {command: [git status, ls], approval: preApproved}\n")
+    (workspace / "sub").mkdir()
+
+    async def use(crib: Crib) -> list[str]:
+        tool = crib.find("run_command")
+        assert tool is not None
+        texts = (f"cd {workspace} && git status", f"cd {workspace}/ && ls", f"cd {workspace}/sub && ls",
+                 f"cd {workspace}/sub && git status", f"cd {workspace}/.. && git status", "cd / && ls")  # fmt: skip
+        return [crib.verdict(tool, {"command": text}).decision.wire for text in texts]
+
+    found = run(home, workspace, use)
+    assert found == ["preApproved", "preApproved", "preApproved", "ask", "ask", "ask"]

@@ -7,7 +7,7 @@ understood only if both see the same commands at the same places and nothing bes
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from .grammar import Mention, look_through
@@ -55,8 +55,11 @@ BUILTINS = HARMLESS_BUILTINS | frozenset(
 _TOO_MANY = f"holds more than {MAX_PARTS} commands; run them in smaller pieces"
 
 
-def analyse(text: str) -> Script:
-    """What the shell would make of `text`. Never raises; what cannot be analysed is refused, with the reason."""
+def analyse(text: str, *, here: Callable[[str], bool] = lambda path: False) -> Script:
+    """What the shell would make of `text`. Never raises; what cannot be analysed is refused, with the reason.
+
+    `here` says of a path whether it is the directory the text is run in, so that going there changes nothing.
+    """
     if refusal := _refused(text):
         return Script((), refusal=refusal)
     reading = read(text, MAX_PARTS)
@@ -71,7 +74,7 @@ def analyse(text: str) -> Script:
     mentioned = tuple(dict.fromkeys([*parts, *tree.mentioned]))
     if tree.count > MAX_PARTS:
         return Script((), refusal=_TOO_MANY)
-    doubts = [*tree.doubts, *_unusual(text), *_builtins(parts), *_after_cd(parts)]
+    doubts = [*tree.doubts, *_unusual(text), *_builtins(parts), *_after_cd(parts, here)]
     if reading.doubt:
         doubts.append(reading.doubt)
     elif not doubts and tree.places != _places(text, reading):
@@ -128,6 +131,8 @@ _INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u2800\u
 def _builtins(parts: Sequence[Argv]) -> Iterator[str]:
     for argv in parts:
         name = argv[0]
+        if name == "time" and next((word for word in argv[1:] if word not in ("-p", "--")), "") in BUILTINS:
+            yield "times one of the shell's own commands, which acts as if it stood alone"
         if name not in BUILTINS:
             continue
         if name == "command" and len(argv) == 3 and argv[1] in ("-v", "-V") and not argv[2].startswith("-"):
@@ -142,7 +147,7 @@ def _builtins(parts: Sequence[Argv]) -> Iterator[str]:
             yield "uses test on a variable, which can evaluate an expression"
 
 
-def _after_cd(parts: Sequence[Argv]) -> Iterator[str]:
+def _after_cd(parts: Sequence[Argv], here: Callable[[str], bool]) -> Iterator[str]:
     """A command means something else in another place: another program, configuration or Makefile."""
     moved = away = False
     for argv in parts:
@@ -153,7 +158,7 @@ def _after_cd(parts: Sequence[Argv]) -> Iterator[str]:
             yield "runs git after cd, where another repository's configuration may run programs"
         elif away and name not in READERS and name not in HARMLESS_BUILTINS:
             yield f"runs {name} after cd to a place outside"
-        if name == "cd" and len(argv) > 1:
+        if name == "cd" and len(argv) > 1 and (moved or not here(argv[1])):
             moved = True
             away = away or argv[1].startswith("/") or ".." in argv[1].split("/")
 

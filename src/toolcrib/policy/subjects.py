@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from typing import NamedTuple, Protocol
 
@@ -95,12 +95,17 @@ def subjects(call: Call, tool: Tool, places: Places) -> Sequence[Judged]:
         if kind in ("read", "write"):
             found.append(_file(kind, value[0], places))
         elif kind == "shell":
-            found += _commands(analyse(value[0]), Subject("shell", value), places)
+            found += _commands(analyse(value[0], here=partial(_is_workspace, places)), Subject("shell", value), places)
         elif kind == "command":
             found += _commands(analyse_argv(value), Subject("command", tuple(value)), places)
         else:
             found.append(Judged(Subject(kind, value), _REACHES if kind == "host" else None))
     return found or WHOLE
+
+
+def _is_workspace(places: Places, path: str) -> bool:
+    """Agents like to say where they are: `cd /the/workspace && make` is `make`."""
+    return os.path.isabs(path) and places.locate(path).real == places.locate(".").real
 
 
 def _file(kind: str, path: str, places: Places) -> Judged:
