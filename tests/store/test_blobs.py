@@ -15,6 +15,7 @@ import pytest
 from toolcrib.core.errors import Refused, ToolError
 from toolcrib.sandbox import spawn
 from toolcrib.store.blobs import Blobs, digest_of
+from toolcrib.store.blobs import remove as remove_blob
 from toolcrib.store.home import Home
 
 GOOD = b"#!/bin/sh\necho good $0\n"
@@ -303,7 +304,8 @@ def test_old_ones_and_the_oldest_of_too_much_are_due(blobs: Blobs, home: Path) -
     assert names(blobs.due()) == []
     assert names(blobs.due(max_age=50)) == ["f1", "f2"]
     assert names(blobs.due(max_total=250)) == ["f2"]
-    assert names(blobs.prune(max_total=150)) == ["f1", "f2"]
+    assert names(blobs.due(max_total=150)) == ["f1", "f2"]
+    assert all(remove_blob(blob.path) for blob in blobs.due(max_total=150))
     assert len(kept(home)) == 2  # one directory and its file
 
 
@@ -313,7 +315,7 @@ def test_a_draft_that_nobody_finished_is_due_after_an_hour(blobs: Blobs, home: P
     for name, age in ((".draft-1-old", 4000), (".draft-2-young", 10)):
         (place / name).write_text("half")
         os.utime(place / name, (time.time() - age, time.time() - age))
-    assert [os.path.basename(blob.path) for blob in blobs.prune()] == [".draft-1-old"]
+    assert [os.path.basename(blob.path) for blob in blobs.due()] == [".draft-1-old"]
 
 
 # Swapping

@@ -12,10 +12,9 @@ harmless. A rule that tightens uses `touches` and matches what might be meant, s
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
 
 from .argv import seen_through, unwrap
 from .programs import hazards, is_interpreter, known_as, usage
@@ -106,14 +105,6 @@ class Pattern:
     def __str__(self) -> str:
         options = (_ANY_OPTION if option == "*" else _quoted(option) for option in sorted(self.options))
         return " ".join([*self.words, *options, *([] if self.rest else ["$"])])
-
-    def to_json(self) -> dict[str, Any]:
-        """For a database; `from_json` takes it back."""
-        return {"words": list(self.words), "rest": self.rest, "options": sorted(self.options)}
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> "Pattern":
-        return cls(tuple(value["words"]), bool(value["rest"]), frozenset(value["options"]))
 
 
 @lru_cache(1024)

@@ -115,10 +115,6 @@ class Blobs:
                 found.append(blob)
         return found + [draft for draft in self._drafts() if now - draft.at > _DRAFT_SECONDS]
 
-    def prune(self, *, max_age: float = MAX_AGE_SECONDS, max_total: int = MAX_TOTAL_BYTES) -> list[Blob]:
-        """Remove what is due, and say what that was."""
-        return [blob for blob in self.due(max_age=max_age, max_total=max_total) if remove(blob.path)]
-
     def _copy(self, path: str, digest: str, copy: str) -> None:
         hashed = hashlib.sha256()
         with self._draft() as (draft, target):
