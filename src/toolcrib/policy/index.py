@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from ..core.call import Call
 from .commands import Pattern
 from .rule import Rule
-from .subjects import Judged, Mentions
+from .subjects import Judged, Mentions, Places
 from .tightening import program_key
 
 Placed = tuple[int, Rule]
@@ -21,6 +21,7 @@ class Index:
         self._hosts: list[Placed] = []
         self._loosening: dict[str, list[tuple[int, Rule, Pattern]]] = {}
         self._tightening: dict[str, list[tuple[int, Rule, Pattern]]] = {}
+        self._prefixes = tuple({path.prefix for rule in rules if not rule.loosens for path in rule.paths})
         for at, rule in enumerate(rules):
             for pattern in rule.commands:
                 shelf = self._loosening if rule.loosens else self._tightening
@@ -40,17 +41,23 @@ class Index:
         """Those that speak of a call as a whole."""
         return [(at, rule) for at, rule in self._general if rule.admits(call)]
 
-    def matching(self, call: Call, judged: Judged, mentions: Mentions, whole: Sequence[Placed]) -> list[Rule]:
+    def matching(self, call: Call, judged: Judged, places: Places, whole: Sequence[Placed]) -> list[Rule]:
         """What is said of one subject of a call, in the order of the rules; `whole` is what `speaking` found."""
         found = dict(whole)
-        found.update(self._narrow(call, judged, mentions))
+        found.update(self._narrow(call, judged, Mentions(call, judged, places)))
         return [found[at] for at in sorted(found)]
+
+    def _may_mean_a_file(self, mentions: Mentions) -> bool:
+        """Whether any text leads to where a rule that tightens looks at all."""
+        if not self._prefixes:
+            return False
+        return mentions.too_many or any(path.startswith(self._prefixes) for path in mentions.paths)
 
     def _narrow(self, call: Call, judged: Judged, mentions: Mentions) -> Iterator[Placed]:
         kind, value = judged.subject
-        if kind in ("read", "write", "call"):
+        if kind in ("read", "write") or (kind != "host" and self._may_mean_a_file(mentions)):
             yield from ((at, rule) for at, rule in self._files if rule.matches(call, judged, mentions))
-        if kind in ("host", "call"):
+        if kind not in ("read", "write"):
             yield from ((at, rule) for at, rule in self._hosts if rule.matches(call, judged, mentions))
         if kind == "command" and judged.own is None:
             for at, rule, pattern in self._loosening.get(value[0], ()):

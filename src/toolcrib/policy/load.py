@@ -141,8 +141,8 @@ class Loader:
         hooks = Hooks(touches=lambda args: touched) if touched else Hooks()
         tool = Tool(name or "example", "", Schema({}), _NO_BACKEND, hooks=hooks)
         call = Call(tool.name, args, "")
-        mentions = Mentions(call, self._places)
-        found = [rule.matches(call, judged, mentions) for judged in subjects(call, tool, self._places)]
+        places = self._places
+        found = [rule.matches(call, each, Mentions(call, each, places)) for each in subjects(call, tool, places)]
         return all(found) if rule.loosens else any(found)
 
 

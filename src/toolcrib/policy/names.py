@@ -44,6 +44,8 @@ class PathPattern:
     text: str
     real: str
     """The same, absolute, with the links in its literal part resolved."""
+    prefix: str
+    """What every path that is meant begins with."""
     _expression: re.Pattern[str] = field(repr=False, compare=False)
 
     @classmethod
@@ -58,11 +60,11 @@ class PathPattern:
         literal = next((at for at, step in enumerate(steps) if "*" in step or "?" in step), len(steps))
         real = os.path.realpath("/".join(steps[:literal]) or "/")
         pattern = os.path.normpath("/".join([real.rstrip("/"), *steps[literal:]]))
-        return cls(text, pattern, re.compile(_path_expression(pattern), re.DOTALL))
+        return cls(text, pattern, real, re.compile(_path_expression(pattern), re.DOTALL))
 
     def matches(self, path: str) -> bool:
         """Whether this is `path`, or a directory above it."""
-        return self._expression.match(path) is not None
+        return path.startswith(self.prefix) and self._expression.match(path) is not None
 
 
 def _path_expression(pattern: str) -> str:

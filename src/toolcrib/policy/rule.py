@@ -94,16 +94,17 @@ class Rule:
         kind, value = judged.subject
         if kind in ("read", "write"):
             return self.access in ("", kind) and self._holds(value[0])
-        if self.loosens or kind != "call":
+        # A tool that does not say what it touches might mean any of its texts as a path, and so might a command: `cat`
+        # is no way around a rule for files. Whether a command would write is not known; rules on commands are for that.
+        if self.loosens or kind == "host" or (self.access == "write" and kind != "call"):
             return False
-        # A tool that does not say what it touches might mean any of its texts as a path.
         return mentions.too_many or any(map(self._holds, mentions.paths))
 
     def _matches_host(self, judged: Judged, mentions: Mentions) -> bool:
         kind, value = judged.subject
         if kind == "host":
             return any(pattern.matches(value[0]) for pattern in self.hosts)
-        if self.loosens or kind != "call":
+        if self.loosens or kind in ("read", "write"):
             return False
         return mentions.too_many or any(pattern.matches(host) for pattern in self.hosts for host in mentions.hosts)
 

@@ -11,7 +11,7 @@ from ..core.tool import NO_HOOKS, Capabilities, Subject, Tool
 from .index import Index
 from .programs import hazards
 from .rule import Rule
-from .subjects import WHOLE, Judged, Located, Mentions, Places, subjects
+from .subjects import WHOLE, Judged, Located, Places, subjects
 
 _OWN = Verdict(Decision.PRE_APPROVED, "the program that runs this handed the tool over")
 _READS = Verdict(Decision.PRE_APPROVED, "a built-in that only reads the workspace")
@@ -99,10 +99,10 @@ class RulePolicy:
 
     def opinions(self, call: Call, tool: Tool) -> tuple[Opinion, ...]:
         """What every layer says, subject by subject."""
-        index, mentions = self._index(tool), Mentions(call, self.places)
+        index = self._index(tool)
         whole, general = index.speaking(call), tuple(self._general(call, tool))
         return tuple(
-            self._opinion(tool, judged, index.matching(call, judged, mentions, whole), general)
+            self._opinion(tool, judged, index.matching(call, judged, self.places, whole), general)
             for judged in subjects(call, tool, self.places)
         )
 

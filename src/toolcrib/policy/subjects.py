@@ -1,9 +1,10 @@
 """What a call would do, taken apart into things that are judged one by one: each command, each file, each host."""
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
-from itertools import islice
+from itertools import accumulate, islice
 from typing import NamedTuple, Protocol
 
 from ..core.call import Call
@@ -53,6 +54,8 @@ class Judged(NamedTuple):
     """What its analysis says; it speaks as every rule does."""
     commands: tuple[tuple[str | None, ...], ...] = ()
     """Every command it might run, for rules that tighten."""
+    bases: tuple[str, ...] = ("",)
+    """The directories it might run them in."""
     given: str = ""
     """A path as the caller wrote it."""
 
@@ -60,17 +63,28 @@ class Judged(NamedTuple):
 WHOLE = (Judged(Subject()),)
 _MOST_TEXTS = 1000
 _LONGEST_TEXT = 4096
+_PIECES = re.compile(r"[\s;&|<>(){}`'\"]+")
+"""Between what may be words in a text that cannot be taken apart."""
 
 
 class Mentions:
-    """What the texts in a call's arguments might mean, whatever the tool says of them. Looked at once, if at all."""
+    """What the texts of a call might mean, whatever its tool says of them. Looked at once, if at all.
 
-    def __init__(self, call: Call, places: Places) -> None:
-        self._call, self._places = call, places
+    The texts are those in the arguments; of a command, its words and the values of its options.
+    """
+
+    def __init__(self, call: Call, judged: Judged, places: Places) -> None:
+        self._call, self._judged, self._places = call, judged, places
 
     @cached_property
     def _texts(self) -> list[str]:
-        return list(islice((text for text in strings(self._call.args) if len(text) <= _LONGEST_TEXT), _MOST_TEXTS + 1))
+        subject, commands = self._judged.subject, self._judged.commands
+        if subject.kind == "shell":
+            found = _words((*commands, _PIECES.split(subject.value[0])))
+        else:
+            found = _words(commands) if commands else strings(self._call.args)
+        distinct = dict.fromkeys(text for text in found if 0 < len(text) <= _LONGEST_TEXT)
+        return list(islice(distinct, _MOST_TEXTS + 1))
 
     @property
     def too_many(self) -> bool:
@@ -79,11 +93,27 @@ class Mentions:
 
     @cached_property
     def paths(self) -> list[str]:
-        return [self._places.locate(text).real for text in self._texts]
+        tries = dict.fromkeys(os.path.join(base, text) for text in self._texts for base in self._judged.bases)
+        return [self._places.locate(each).real for each in tries]
 
     @cached_property
     def hosts(self) -> list[str]:
         return [host for text in self._texts if (host := host_of(text))]
+
+
+def _words(commands: Sequence[Sequence[str | None]]) -> Iterator[str]:
+    """The words of commands that are known, and what an option may be joined to: `--file=x`, `-fx`, `@x`."""
+    for words in commands:
+        for at, word in enumerate(words):
+            if not word:
+                continue
+            if word[0] == "-":
+                yield word.partition("=")[2] or word[2:]
+                if "--" in words[:at]:
+                    yield word
+            elif at or "/" in word:  # a bare name is no path of a program
+                yield word.lstrip("@")
+                yield word.partition("=")[2]
 
 
 def subjects(call: Call, tool: Tool, places: Places) -> Sequence[Judged]:
@@ -126,7 +156,9 @@ def _commands(script: Script, whole: Subject, places: Places) -> Iterator[Judged
         yield Judged(whole, _RUNS, verdict, candidates(script))
     elif script.doubts:
         verdict = Verdict(Decision.ASK, f"never pre-approved: {'; '.join(script.doubts)}")
-        yield Judged(whole, _RUNS, verdict, candidates(script))
+        found = candidates(script)
+        moves = [words[1] for words in found if words[:1] == ("cd",) and len(words) == 2 and words[1]]
+        yield Judged(whole, _RUNS, verdict, found, ("", *accumulate(moves, os.path.join), *moves))
     else:
         here = ""
         for part in script.parts:
@@ -135,14 +167,14 @@ def _commands(script: Script, whole: Subject, places: Places) -> Iterator[Judged
                 inside = places.locate(here).zone == "workspace"
                 yield Judged(Subject("command", part), _MOVES if inside else _RUNS, commands=(part,))
             else:
-                yield from _part(part)
+                yield from _part(part, here)
 
 
-def _part(part: tuple[str, ...]) -> Iterator[Judged]:
-    seen = unwrap(part)
+def _part(part: tuple[str, ...], here: str) -> Iterator[Judged]:
+    seen, bases = unwrap(part), (here,)
     if seen.doubts:
         verdict = Verdict(Decision.ASK, f"never pre-approved: {'; '.join(seen.doubts)}")
-        yield Judged(Subject("command", part), _RUNS, verdict, seen.chain)
+        yield Judged(Subject("command", part), _RUNS, verdict, seen.chain, bases)
     else:
         for inner in seen.leaves:
-            yield Judged(Subject("command", inner), _RUNS, commands=seen.chain)
+            yield Judged(Subject("command", inner), _RUNS, commands=seen.chain, bases=bases)
