@@ -2,7 +2,8 @@
 
     judge_toolcrib HOME WORKSPACE RULES ROUNDS
 
-Prints one JSON object: what was judged, and the nanoseconds of each round under many rules and under one.
+Prints one JSON object: what was judged, and the nanoseconds of each round under many rules, under many of which a
+fifth cover every part, and under one.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 from toolcrib.builtins import TOOLS
 from toolcrib.core.call import Call
 from toolcrib.runtime.build import build
+from toolcrib.runtime.runtime import Crib
 
 COMMAND = "git status && git log --oneline -n 5 | head -n 3; ls -la src && rg -n TODO src"
 CALLS = {
@@ -24,8 +26,11 @@ CALLS = {
 APPROVALS = ("preApproved", "ask", "blocked")
 
 
-def rules(count: int) -> str:
-    """As many rules of every kind; none of those that block means any of the calls."""
+COVERING = "- {{command: ['git status|log|x{}', ls, head, rg], approval: preApproved}}"
+
+
+def rules(count: int, covering: int) -> str:
+    """As many rules of every kind, the first `covering` of a fifth of which cover each part of the command."""
     lines = ["rules:"]
     for number in range(count):
         approval = APPROVALS[number % 3]
@@ -38,16 +43,22 @@ def rules(count: int) -> str:
                 lines.append(f"- {{tool: [custom_tool_{number}, 'mcp__server{number}__*'], approval: {approval}}}")
             case 3:
                 lines.append(f"- {{tool: run_command, args: {{/command: 'exactly {number}'}}, approval: {approval}}}")
+            case _ if number // 5 < covering:
+                lines.append(COVERING.format(number))
             case _:
-                lines.append("- {command: ['git status|log', ls, head, rg], approval: preApproved}")
+                lines.append(f"- {{command: ['git verb{number}', 'ls a{number}', o{number}], approval: {approval}}}")
     return "\n".join(lines) + "\n"
 
 
+def crib(home: Path, workspace: Path, policy: str) -> Crib:
+    (home / "policy.yaml").write_text(policy)
+    return build(workspace=workspace, home=home)
+
+
 def main(home: Path, workspace: Path, count: int, rounds: int) -> None:
-    (home / "policy.yaml").write_text(rules(count))
-    many = build(workspace=workspace, home=home)
-    (home / "policy.yaml").write_text(rules(5).splitlines()[0] + "\n" + rules(5).splitlines()[5] + "\n")
-    one = build(workspace=workspace, home=home)
+    many = crib(home, workspace, rules(count, 5))
+    crowded = crib(home, workspace, rules(count, count))
+    one = crib(home, workspace, f"rules:\n{COVERING.format(0)}\n")
     tools = {tool.name: tool for tool in TOOLS}
     taken = {}
     for what, (name, args) in CALLS.items():
@@ -55,12 +66,12 @@ def main(home: Path, workspace: Path, count: int, rounds: int) -> None:
         pairs = []
         for _ in range(rounds):
             pair = []
-            for crib in (many, one):
+            for contender in (many, crowded, one):
                 start = time.perf_counter_ns()
-                crib.policy.opinions(call, tool)
+                contender.policy.opinions(call, tool)
                 pair.append(time.perf_counter_ns() - start)
             pairs.append(pair)
-        taken[what] = [[pair[0] for pair in pairs], [pair[1] for pair in pairs]]
+        taken[what] = [[pair[at] for pair in pairs] for at in range(3)]
     print(json.dumps(taken))
 
 

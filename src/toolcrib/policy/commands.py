@@ -13,13 +13,13 @@ harmless. A rule that tightens uses `touches` and matches what might be meant, s
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from .argv import seen_through, unwrap
 from .programs import hazards, is_interpreter, known_as, usage
 from .shell import Script
-from .tightening import has_option, leads, program_key
+from .tightening import has_option, leads, may_lead, program_key
 
 Alternatives = tuple[str, ...]
 """What one word of a pattern may be; none at all stands for any one word that is no option."""
@@ -42,6 +42,18 @@ class Pattern:
     """Whether more words may follow."""
     options: frozenset[str] = frozenset()
     """Options that may, or for a rule that tightens must, be there; `*` is any that is not known to do harm."""
+    _heads: frozenset[str] = field(init=False, repr=False, compare=False)
+    _required: frozenset[str] = field(init=False, repr=False, compare=False)
+    _operands: tuple[Alternatives, ...] = field(init=False, repr=False, compare=False)
+    """What `touches` looks for, made once: it is asked a thousand times for each call."""
+
+    def __post_init__(self) -> None:
+        later = self.words[1:]
+        among = {_alternatives(word)[0] for word in later if _is_option(word)}
+        operands = (_alternatives(word) for word in later if word != "--" and not _is_option(word))
+        object.__setattr__(self, "_heads", frozenset(map(program_key, self.programs)))
+        object.__setattr__(self, "_required", self.options - {"*"} | among)
+        object.__setattr__(self, "_operands", tuple(operands))
 
     @property
     def programs(self) -> Alternatives:
@@ -82,25 +94,26 @@ class Pattern:
 
     def covers(self, argv: Sequence[str]) -> bool:
         """Whether this is surely one of the commands that are meant. For rules that loosen."""
-        if len(argv) < len(self.words) or not all(map(_is, self.words, argv)):
+        if len(argv) < len(self.words) or not (self.rest or len(argv) == len(self.words)):
             return False
+        for word, given in zip(self.words, argv, strict=False):  # of a thousand rules most end here
+            if not _is(word, given):
+                return False
         if not self.rest:
-            return len(argv) == len(self.words)
+            return True
         return not _hazards(tuple(argv), self.options, len(self.words))
 
     def touches(self, argv: Sequence[str | None]) -> bool:
         """Whether this might be one of the commands that are meant. For rules that tighten."""
         if not argv or argv[0] is None:
             return True
-        if program_key(argv[0]) not in {program_key(name) for name in self.programs}:
+        if program_key(argv[0]) not in self._heads or not may_lead(argv, self._operands):
             return False
-        among = {_alternatives(word)[0] for word in self.words[1:] if _is_option(word)}
-        if not all(has_option(argv, option) for option in self.options - {"*"} | among):
+        if self._required and not all(has_option(argv, option) for option in self._required):
             return False
         if len(argv) >= len(self.words) and all(map(_might_be, self.words[1:], argv[1:])):
             return True
-        operands = [word for word in self.words[1:] if word != "--" and not _is_option(word)]
-        return leads(argv, [_alternatives(word) for word in operands])
+        return leads(argv, self._operands)
 
     def __str__(self) -> str:
         options = (_ANY_OPTION if option == "*" else _quoted(option) for option in sorted(self.options))

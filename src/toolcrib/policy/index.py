@@ -61,7 +61,7 @@ class Index:
             yield from ((at, rule) for at, rule in self._hosts if rule.matches(call, judged, mentions))
         if kind == "command" and judged.own is None:
             for at, rule, pattern in self._loosening.get(value[0], ()):
-                if pattern.covers(value) and rule.admits(call):
+                if pattern.covers(value) and (not rule.arguments or rule.admits(call)):
                     yield at, rule
         for words in judged.commands:
             # A program that is not known at all could be any: that is asked about, as everything that cannot be seen.

@@ -93,8 +93,15 @@ class Mentions:
 
     @cached_property
     def paths(self) -> list[str]:
-        tries = dict.fromkeys(os.path.join(base, text) for text in self._texts for base in self._judged.bases)
-        return [self._places.locate(each).real for each in tries]
+        roots = [(base, self._places.locate(base or ".").real) for base in dict.fromkeys(self._judged.bases)]
+        return [self._real(text, base, root) for text in self._texts for base, root in roots]
+
+    def _real(self, text: str, base: str, root: str) -> str:
+        """Where a text would lead as a path. Most are plain words, and name nothing that is there."""
+        beside = f"{root}/{text}"
+        if "/" not in text and "\0" not in text and text not in (".", "..") and not os.path.lexists(beside):
+            return beside
+        return self._places.locate(os.path.join(base, text)).real
 
     @cached_property
     def hosts(self) -> list[str]:
@@ -108,7 +115,7 @@ def _words(commands: Sequence[Sequence[str | None]]) -> Iterator[str]:
             if not word:
                 continue
             if word[0] == "-":
-                yield word.partition("=")[2] or word[2:]
+                yield word.partition("=")[2] or ("" if word.startswith("--") else word[2:])
                 if "--" in words[:at]:
                     yield word
             elif at or "/" in word:  # a bare name is no path of a program

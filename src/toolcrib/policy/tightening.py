@@ -44,6 +44,20 @@ def leads(argv: Sequence[str | None], needed: Sequence[tuple[str, ...]]) -> bool
     return False
 
 
+def may_lead(argv: Sequence[str | None], needed: Sequence[tuple[str, ...]]) -> bool:
+    """A first look: without the first needed word anywhere, most rules are not meant, and that is seen at once."""
+    known = _known(tuple(argv))
+    return known is None or not needed or not needed[0] or any(_folded(each) in known for each in needed[0])
+
+
+@lru_cache(256)
+def _known(argv: tuple[str | None, ...]) -> frozenset[str] | None:
+    """The words as they are compared; None where a word, or what it means, cannot be known."""
+    if None in argv or _is_aliased(argv, _takes(argv[0])):
+        return None
+    return frozenset(_folded(word) for word in argv if word is not None)
+
+
 def has_option(argv: Sequence[str | None], option: str) -> bool:
     """Whether an option may be there. `-rf` is there if `-r` and `-f` are, or if it is one word."""
     base = base_name(argv[0] or "")
@@ -72,6 +86,7 @@ _MEANS_IN_GIT = {"--force": "+", "--delete": ":"}
 """`git push origin +main` forces, `git push origin :main` deletes."""
 
 
+@lru_cache(256)
 def _takes(program: str | None) -> dict[str, int]:
     """How many values the options before a sub-command take, where that is known."""
     row = row_of(base_name(program or ""))
@@ -101,5 +116,6 @@ def _is_aliased(argv: Sequence[str | None], takes: dict[str, int]) -> bool:
     return False
 
 
+@lru_cache(4096)
 def _folded(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold()
