@@ -42,7 +42,8 @@ class Pattern:
     """Whether more words may follow."""
     options: frozenset[str] = frozenset()
     """Options that may, or for a rule that tightens must, be there; `*` is any that is not known to do harm."""
-    _heads: frozenset[str] = field(init=False, repr=False, compare=False)
+    keys: frozenset[str] = field(init=False, repr=False, compare=False)
+    """Its programs, as `touches` compares them."""
     _required: frozenset[str] = field(init=False, repr=False, compare=False)
     _operands: tuple[Alternatives, ...] = field(init=False, repr=False, compare=False)
     """What `touches` looks for, made once: it is asked a thousand times for each call."""
@@ -51,7 +52,7 @@ class Pattern:
         later = self.words[1:]
         among = {_alternatives(word)[0] for word in later if _is_option(word)}
         operands = (_alternatives(word) for word in later if word != "--" and not _is_option(word))
-        object.__setattr__(self, "_heads", frozenset(map(program_key, self.programs)))
+        object.__setattr__(self, "keys", frozenset(map(program_key, self.programs)))
         object.__setattr__(self, "_required", self.options - {"*"} | among)
         object.__setattr__(self, "_operands", tuple(operands))
 
@@ -107,7 +108,7 @@ class Pattern:
         """Whether this might be one of the commands that are meant. For rules that tighten."""
         if not argv or argv[0] is None:
             return True
-        if program_key(argv[0]) not in self._heads or not may_lead(argv, self._operands):
+        if program_key(argv[0]) not in self.keys or not may_lead(argv, self._operands):
             return False
         if self._required and not all(has_option(argv, option) for option in self._required):
             return False

@@ -1,12 +1,14 @@
 """The rules that concern one tool, kept so that a call meets only those that could be meant."""
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from ..core.call import Call
-from .commands import Pattern
 from .rule import Rule
 from .subjects import Judged, Mentions, Places
-from .tightening import program_key
+
+if TYPE_CHECKING:
+    from .commands import Pattern
 
 Placed = tuple[int, Rule]
 """A rule, and where it stands among the others: what is said first is named first."""
@@ -24,9 +26,9 @@ class Index:
         self._prefixes = tuple({path.prefix for rule in rules if not rule.loosens for path in rule.paths})
         for at, rule in enumerate(rules):
             for pattern in rule.commands:
-                shelf = self._loosening if rule.loosens else self._tightening
-                for name in pattern.programs:
-                    shelf.setdefault(name if rule.loosens else program_key(name), []).append((at, rule, pattern))
+                shelf, keys = (self._loosening, pattern.programs) if rule.loosens else (self._tightening, pattern.keys)
+                for key in keys:
+                    shelf.setdefault(key, []).append((at, rule, pattern))
             if not rule.commands:
                 (self._files if rule.paths else self._hosts if rule.hosts else self._general).append((at, rule))
 
@@ -63,6 +65,12 @@ class Index:
             for at, rule, pattern in self._loosening.get(value[0], ()):
                 if pattern.covers(value) and (not rule.arguments or rule.admits(call)):
                     yield at, rule
+        if self._tightening and judged.commands:
+            yield from self._stricter(call, judged)
+
+    def _stricter(self, call: Call, judged: Judged) -> Iterator[Placed]:
+        from .tightening import program_key  # late: a runtime without rules for commands does not need the table
+
         for words in judged.commands:
             # A program that is not known at all could be any: that is asked about, as everything that cannot be seen.
             for at, rule, pattern in self._tightening.get(program_key(words[0]), ()) if words and words[0] else ():

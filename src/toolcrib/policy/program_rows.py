@@ -1,9 +1,9 @@
 """The table `programs.txt`, read into rows on demand."""
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.resources import files
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,9 @@ def _blocks() -> dict[str, tuple[str, ...]]:
     found: dict[str, list[str]] = {}
     shared: dict[str, str] = {}
     current: list[str] = []
-    for line in files(__package__).joinpath("programs.txt").read_text(encoding="utf-8").splitlines():
+    with open(os.path.join(os.path.dirname(__file__), "programs.txt"), encoding="utf-8") as file:
+        table = file.read()
+    for line in table.splitlines():
         if not line or line.startswith("#"):
             continue
         if line.startswith("{"):

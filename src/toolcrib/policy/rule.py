@@ -1,14 +1,16 @@
 """One rule: which calls it is about, and what it says of them."""
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..core.call import Call
 from ..core.policy import Decision, Verdict
 from ..core.tool import Tool
-from .commands import Pattern
 from .names import ArgumentPattern, HostPattern, NamePattern, PathPattern
 from .subjects import Judged, Mentions
+
+if TYPE_CHECKING:
+    from .commands import Pattern
 
 
 class Origin(NamedTuple):
@@ -37,7 +39,7 @@ class Rule:
     sources: frozenset[str] = frozenset()
     capabilities: frozenset[str] = frozenset()
     arguments: tuple[ArgumentPattern, ...] = ()
-    commands: tuple[Pattern, ...] = ()
+    commands: tuple["Pattern", ...] = ()
     paths: tuple[PathPattern, ...] = ()
     access: str = ""
     """`read` or `write`; empty for both."""

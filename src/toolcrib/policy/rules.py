@@ -9,7 +9,6 @@ from ..core.call import Call
 from ..core.policy import Decision, Verdict
 from ..core.tool import NO_HOOKS, Capabilities, Subject, Tool
 from .index import Index
-from .programs import hazards
 from .rule import Rule
 from .subjects import WHOLE, Judged, Located, Places, subjects
 
@@ -116,6 +115,8 @@ class RulePolicy:
 
     def _doubt(self, subject: Subject, matching: Sequence[Rule]) -> str:
         """Why a command that is about to be pre-approved should not be."""
+        from .programs import hazards  # late: the table of programs is needed when a command is judged
+
         covered = any(rule.commands and rule.loosens for rule in matching)
         risky = () if covered else hazards(subject.value, _ANY_OPTION)
         return "; ".join(risky) or self._misplaced(subject.value[0])

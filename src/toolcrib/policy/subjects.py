@@ -5,15 +5,15 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
 from itertools import accumulate, islice
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ..core.call import Call
 from ..core.policy import Decision, Verdict
 from ..core.tool import Subject, Tool
-from .argv import unwrap
-from .commands import candidates
 from .names import host_of, strings
-from .shell import Script, analyse, analyse_argv
+
+if TYPE_CHECKING:
+    from .shell import Script
 
 _READS = Verdict(Decision.PRE_APPROVED, "reading in the workspace")
 _WRITES = Verdict(Decision.ASK, "writing in the workspace")
@@ -131,7 +131,10 @@ def subjects(call: Call, tool: Tool, places: Places) -> Sequence[Judged]:
     for kind, value in tool.hooks.touches(call.args):
         if kind in ("read", "write"):
             found.append(_file(kind, value[0], places))
-        elif kind == "shell":
+            continue
+        from .shell import analyse, analyse_argv  # late: most runtimes start before they are asked about a command
+
+        if kind == "shell":
             found += _commands(analyse(value[0], here=partial(_is_workspace, places)), Subject("shell", value), places)
         elif kind == "command":
             found += _commands(analyse_argv(value), Subject("command", tuple(value)), places)
@@ -157,7 +160,9 @@ def _file(kind: str, path: str, places: Places) -> Judged:
     return Judged(Subject(kind, (at.real,)), _WRITES if kind == "write" else _READS, own, given=path)
 
 
-def _commands(script: Script, whole: Subject, places: Places) -> Iterator[Judged]:
+def _commands(script: "Script", whole: Subject, places: Places) -> Iterator[Judged]:
+    from .commands import candidates  # late, as above
+
     if script.refusal:
         verdict = Verdict(Decision.BLOCKED, script.refusal, "COMMAND_NOT_ANALYSABLE")
         yield Judged(whole, _RUNS, verdict, candidates(script))
@@ -178,6 +183,8 @@ def _commands(script: Script, whole: Subject, places: Places) -> Iterator[Judged
 
 
 def _part(part: tuple[str, ...], here: str) -> Iterator[Judged]:
+    from .argv import unwrap  # late, as above
+
     seen, bases = unwrap(part), (here,)
     if seen.doubts:
         verdict = Verdict(Decision.ASK, f"never pre-approved: {'; '.join(seen.doubts)}")

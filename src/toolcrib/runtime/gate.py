@@ -11,7 +11,6 @@ from ..core.process import Filter
 from ..core.source import Problem
 from ..core.tool import Tool
 from ..policy.grants import Grants
-from ..policy.load import Loader
 from ..policy.redact import Redactor
 from ..policy.rule import Rule
 from ..policy.rules import RulePolicy
@@ -64,20 +63,21 @@ def gate(
 
 def _rules(workspace: str, home: Home, config: Config, places: Places) -> tuple[list[Rule], list[Problem]]:
     user, project = home.file(POLICY), trusted_file(workspace, home, POLICY)
-    loader = Loader(workspace, places)
     rules: list[Rule] = []
     problems: list[Problem] = []
+    if not config.toolsets.rules and project is None and not os.path.exists(user):
+        return rules, problems
+    from ..policy.load import Loader  # late, with the YAML and the tables of programs: most have no rules
+    from ..store.yamltext import load, parse
+
+    loader = Loader(workspace, places)
     for held in config.toolsets.rules:
         theirs = held.document.path != home.file("config.yaml")
         read = loader.rules(held.document, held.at, held.value, "toolsets", tool="run_command")
         rules += _tightening(read, problems) if theirs else read
     if os.path.exists(user):
-        from ..store.yamltext import load  # late: most have no policy
-
         rules += loader.file(load(user), "user policy")
     if project is not None:
-        from ..store.yamltext import parse
-
         rules += _tightening(loader.file(parse(project[1], project[0]), "project policy"), problems)
     return rules, problems
 
