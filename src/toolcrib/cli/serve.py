@@ -23,8 +23,9 @@ EXAMPLE = """
   toolcrib serve mcp --print-config claude      how to connect Claude Code
   toolcrib serve mcp --wait 60                  a call waits a minute for `toolcrib approve ID`, then is refused
 """
-WAIT_SECONDS = 20.0
-"""How long a call waits for its answer, unless told: most clients give up after 30 s or more."""
+WAIT_SECONDS = 5.0
+"""How long a call waits for its answer, unless told. Short, because most clients show neither our stderr nor that
+anything waits: the person learns of the question from the refusal, and the call is made again."""
 CLIENTS = ("claude", "codex", "gemini", "json")
 PLACES = {"gemini": "~/.gemini/settings.json", "json": "the file where your client keeps its MCP servers"}
 
