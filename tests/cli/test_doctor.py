@@ -24,9 +24,8 @@ def doctor(run_cli):
 def test_an_empty_home_is_usable(doctor, home) -> None:
     status, checks, answer = doctor()
     assert status == 0
-    assert {"python", "home", "config", "tools", "project", "sandbox", "audit", "path", "git", "node", "go"} == set(
-        checks
-    )
+    known = "python home config policy tools project sandbox audit path git node go"
+    assert set(checks) == set(known.split())
     assert checks["python"]["message"].startswith("3.")
     assert "process" in checks["sandbox"]["message"]
     assert answer["next"].startswith("toolcrib serve mcp")
@@ -81,6 +80,22 @@ def test_a_project_is_trusted_or_not(doctor, workspace, run_cli) -> None:
     assert f"toolcrib trust {workspace}" in checks["project"]["fix"]
     assert run_cli("trust", "--yes").returncode == 0
     assert doctor()[1]["project"]["message"] == f"{workspace} is trusted"
+    (workspace / ".toolcrib" / "policy.yaml").write_text("rules: []\n")
+    _, checks, _ = doctor()
+    assert (checks["project"]["state"], checks["project"]["fix"]) == (
+        "note",
+        f"look at what changed: toolcrib trust {workspace}",
+    )
+
+
+def test_a_policy_is_counted_or_broken(doctor, home) -> None:
+    (home / "policy.yaml").write_text("rules: [{tool: read_file, approval: ask}]\n")
+    (home / "policy.yaml").chmod(0o600)
+    assert doctor()[1]["policy"]["message"].startswith("1 rules")
+    (home / "policy.yaml").write_text("rules: [{tool: read_file, approval: maybe}]\n")
+    status, checks, _ = doctor()
+    assert (status, checks["policy"]["state"]) == (1, "broken")
+    assert f"{home}/policy.yaml:1: approval" in checks["policy"]["message"]
 
 
 def test_a_protection_that_is_not_built_is_broken(doctor, home) -> None:

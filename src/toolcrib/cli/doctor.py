@@ -16,6 +16,7 @@ from ..policy.trust import PROJECT_DIR, Trust
 from ..runtime.build import build, read_config
 from ..runtime.compat import hints
 from ..runtime.config import BUILT_SANDBOXES, SANDBOXES, Config
+from ..runtime.project import trust_roots
 from ..runtime.runtime import Crib
 from ..sandbox import spawn
 from ..store.home import Home
@@ -131,7 +132,9 @@ def _loose(home: Home) -> Iterator[tuple[str, int, int]]:
 def _configured(home: Home, workspace: str) -> Iterator[Check]:
     try:
         config = read_config(workspace, home)
-        trusted = Trust(home.file("trust.json"), lambda data: None).trusts(workspace)
+        trust = Trust(home.file("trust.json"), lambda data: None)
+        trusted = trust.trusts(workspace)
+        changes = trust.changed(workspace, trust_roots(workspace, config.local_dir, os.environ)) if trusted else ()
     except ConfigError as exc:
         yield Check("config", BROKEN, str(exc), f"correct {exc.path}" + (f", line {exc.line}" if exc.line else ""))
         return
@@ -141,12 +144,18 @@ def _configured(home: Home, workspace: str) -> Iterator[Check]:
     written = os.path.exists(home.file("config.yaml"))
     yield Check("config", OK, home.file("config.yaml") if written else "none, the defaults count")
     yield from _tools(home, workspace)
-    yield _project(workspace, trusted=trusted)
+    yield _project(workspace, trusted=trusted, changes=sum(map(len, changes)))
     yield _sandbox(config)
 
 
 def _tools(home: Home, workspace: str) -> Iterator[Check]:
-    crib = build(workspace=workspace, home=home.path, asker="doctor")
+    try:
+        crib = build(workspace=workspace, home=home.path, asker="doctor")
+    except ConfigError as exc:
+        yield Check("policy", BROKEN, str(exc), f"correct {exc.path}" + (f", line {exc.line}" if exc.line else ""))
+        return
+    rules = len(crib.policy.rules)
+    yield Check("policy", OK, f"{rules} rules; toolcrib policy check looks at them" if rules else "no rules")
     try:
         asyncio.run(_start(crib))
     except (ToolcribError, OSError) as exc:
@@ -167,7 +176,10 @@ async def _start(crib: Crib) -> None:
         await crib.close()
 
 
-def _project(workspace: str, *, trusted: bool) -> Check:
+def _project(workspace: str, *, trusted: bool, changes: int) -> Check:
+    if trusted and changes:
+        message = f"{workspace} is trusted, but {changes} of its files are not as they were: those are not used"
+        return Check("project", NOTE, message, f"look at what changed: toolcrib trust {workspace}")
     if trusted:
         return Check("project", OK, f"{workspace} is trusted")
     if not os.path.isdir(os.path.join(workspace, PROJECT_DIR)):
