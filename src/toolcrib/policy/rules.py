@@ -128,7 +128,8 @@ class RulePolicy:
         for directory in self.search.split(":"):
             if not self._is_elsewhere(directory):
                 return f"PATH looks for {program} in {directory or 'the current directory'}, which tools can write to"
-            if os.access(os.path.join(directory, program), os.X_OK):
+            found = os.path.join(directory, program)
+            if os.path.isfile(found) and os.access(found, os.X_OK):
                 return ""
         return ""
 
