@@ -16,6 +16,11 @@ EXAMPLES = Path(__file__).resolve().parent / "tools"
 CONFIG = """\
 custom_tools: {max_output_size: 600}    # a small limit, so that the demonstration fits on a screen
 """
+POLICY = """\
+rules:
+  - {id: look, command: "git status|log|diff", approval: preApproved}
+  - {id: never, command: git push --force, approval: blocked}
+"""
 SHELL_TOOL = """#!/bin/sh
 if [ "$1" = description ]; then
   echo '{"name": "%(name)s", "description": "%(about)s", "input_schema": {"type": "object"}}'
@@ -107,6 +112,12 @@ class Demo:
         self.say("A call without a person to ask is refused, until somebody says yes.")
         self.type("call", "hello", "--name", "Bob", status=3, shows="APPROVAL_REQUIRED")
         self.type("call", "hello", "--name", "Bob", "--age", "25", "--yes", shows="Hello, Bob! You are 25 years old.")
+
+        self.say("Rules look at the words of a command, part by part. What they block, nobody can approve.")
+        (self.home / "policy.yaml").write_text(POLICY)
+        both = '{"command": "git status && git push --force"}'
+        self.type("policy", "explain", "run_command", "--input", both, shows="run_command: blocked")
+        self.type("call", "run_command", "--input", both, "--yes", status=3, shows="BLOCKED_BY_POLICY")
 
         self.say("Arguments are checked before anything runs; the answer says what would be right.")
         self.type("call", "hello", "--input", '{"name": 5}', "--yes", status=2, shows="VALIDATION_ERROR")
