@@ -8,6 +8,7 @@ import json
 import unicodedata
 from collections.abc import Iterator, Sequence
 
+from ..core.limits import view
 from ..policy.request import Asked, Request
 from ._confusable import confusable
 from ._text import visible
@@ -19,6 +20,8 @@ _LONGEST_VALUE = 480
 _MOST_VALUES = 24
 _MOST_DIFFERENCE = 40
 _NARROWEST = 40
+_FORM_WIDTH = 100
+_FORM_BYTES = 32 * 1024
 _UNCONFINED = ("off", "process", "none", "")
 _KINDS = {"shell": "shell text"}
 _APART = ("call", "read", "write", "host")
@@ -42,6 +45,25 @@ def drawn(request: Request, *, width: int, now: float, whole: bool = False) -> s
     What would run comes last, because that stays on a small screen.
     """
     page = _Page(width, whole=whole)
+    _facts(page, request, now)
+    page.blank()
+    if request.message is None:
+        _answers(page, request)
+    return page.text()
+
+
+def for_client(request: Request) -> str:
+    """The same for a form that a client shows, with buttons of its own. What is too long says how much is left out."""
+    page = _Page(_FORM_WIDTH, whole=True)
+    _facts(page, request, request.created)
+    if request.message is None:
+        page.say("a lasting yes remembers:")
+        for each in request.subjects:
+            page.value("", each.shown_wide or each.shown_exact)
+    return view(page.text(), _FORM_BYTES)
+
+
+def _facts(page: "_Page", request: Request, now: float) -> None:
     page.say(f"{visible(request.tool)} {_standing(request)}")
     page.blank()
     if request.message is not None:
@@ -62,10 +84,6 @@ def drawn(request: Request, *, width: int, now: float, whole: bool = False) -> s
     page.values("files", [f"{access} {_word(path)}" for access, path in request.files])
     page.values("hosts", list(request.hosts))
     page.subjects(request.subjects)
-    page.blank()
-    if request.message is None:
-        _answers(page, request)
-    return page.text()
 
 
 def brief(request: Request, *, width: int, whole: bool = False) -> str:

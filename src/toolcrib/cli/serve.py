@@ -11,7 +11,9 @@ from ..core.jsontext import dump
 from ..core.limits import duration
 from ..core.policy import Approver
 from ..policy.approvers import Pending, SaysYes
+from ..policy.request import Request
 from ..runtime.build import open as open_crib
+from ..serve.elicit import AsksClient
 from ..serve.stdio import serve_stdio
 from ..store.home import Home
 from ..store.pending import PendingCalls
@@ -59,15 +61,23 @@ def main(argv: list[str]) -> int:
 
 async def _serve(workspace: str, approver: Approver) -> signal.Signals | None:
     async with open_crib(workspace=workspace, approver=approver, asker="mcp") as crib:
-        return await serve_stdio(crib, version=__version__)
+        asks = approver if isinstance(approver, AsksClient) else None
+        return await serve_stdio(crib, version=__version__, approver=asks)
 
 
 def _approver(wait: float, *, client_asks: bool) -> Approver:
-    """A server has no person to ask: the client asks, or the call waits for an answer from another terminal."""
+    """Who is asked: the client's person, by us or by the client itself; or the call waits for another terminal."""
     if client_asks:
         return SaysYes("client")
     home = Home()
-    return Pending(PendingCalls(home), wait_seconds=wait, notify=_tell, config=home.file("config.yaml"))
+    waiting = Pending(PendingCalls(home), wait_seconds=wait, notify=_tell, config=home.file("config.yaml"))
+    return AsksClient(waiting, words=_words)
+
+
+def _words(request: Request) -> str:
+    from ._prompt import for_client  # late: a server starts without a question
+
+    return for_client(request)
 
 
 def _tell(line: str) -> None:

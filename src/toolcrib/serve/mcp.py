@@ -6,6 +6,7 @@ opens a session of a revision up to 2025-11-25, and a request that carries its r
 """
 
 import asyncio
+import itertools
 import math
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple
@@ -14,7 +15,7 @@ from ..core.call import ProgressSink, Result, explain, settle
 from ..core.errors import ToolcribError
 from ..core.jsontext import JSON
 from ..core.limits import view
-from . import rpc
+from . import elicit, rpc
 from .catalog import Catalog
 from .content import answer
 from .crib import Crib, Outlet
@@ -59,6 +60,10 @@ class McpHandler:
         self._server: JsonObject = {"name": "toolcrib", "version": version}
         self._session: Revision | None = None
         self._under_way: dict[RequestId, Running] = {}
+        self._asked: dict[RequestId, asyncio.Future[JsonObject]] = {}
+        """Requests of our own that the client has not answered."""
+        self._asks = itertools.count(1)
+        self._can_be_asked = False
         self._listeners = Listeners(outlet.send)
         self._catalog = Catalog(crib, changed=self._listeners.tell)
         both: dict[str, Method] = {"tools/list": self._list, "tools/call": self._call}
@@ -83,6 +88,26 @@ class McpHandler:
     def close(self) -> None:
         """End what would otherwise stay open until the client ends it."""
         self._listeners.close()
+        for waiting in self._asked.values():
+            waiting.cancel()
+
+    def can_be_asked(self) -> bool:
+        """Whether the client shows questions to a person."""
+        return self._can_be_asked
+
+    async def request(self, method: str, params: JsonObject) -> JsonObject:
+        """Ask the client for something. Raises: `RpcFault`, when it answers with an error."""
+        id = f"toolcrib-{next(self._asks)}"
+        waiting: asyncio.Future[JsonObject] = asyncio.get_running_loop().create_future()
+        self._asked[id] = waiting
+        try:
+            self._outlet.send(rpc.request(id, method, params))
+            return await waiting
+        except asyncio.CancelledError:
+            self._outlet.offer(rpc.notification("notifications/cancelled", {"requestId": id}))
+            raise
+        finally:
+            del self._asked[id]
 
     async def _batch(self, messages: list[JSON]) -> JsonObject | list[JsonObject] | None:
         if self._session is None or not self._session.batches:
@@ -96,6 +121,7 @@ class McpHandler:
         try:
             incoming = rpc.read(message)
             if incoming is None:
+                self._answered(message)
                 return None
             if incoming.id is None:
                 self._notice(incoming.method, incoming.params)
@@ -107,6 +133,18 @@ class McpHandler:
         except RpcFault as fault:
             return rpc.error(fault.id, fault.code, str(fault), fault.data)
         return await self._request(incoming.id, incoming.method, incoming.params)
+
+    def _answered(self, message: JSON) -> None:
+        """An answer to a question of ours; one that nobody waits for is passed over."""
+        id = message.get("id") if isinstance(message, dict) else None
+        waiting = self._asked.get(id) if rpc.is_id(id) else None
+        if waiting is None or waiting.done():
+            return
+        result = message.get("result")
+        if isinstance(result, dict):
+            waiting.set_result(result)
+        else:
+            waiting.set_exception(RpcFault(INTERNAL_ERROR, "the client answered with an error"))
 
     async def _request(self, id: RequestId, method: str, params: JsonObject) -> JsonObject | None:
         running = self._under_way[id] = Running(asyncio.current_task())
@@ -165,6 +203,8 @@ class McpHandler:
     async def _initialize(self, request: Request, running: Running) -> JsonObject:
         self._session = request.revision
         self._listeners.session = True
+        capabilities = request.params.get("capabilities") or {}
+        self._can_be_asked = request.revision.date >= elicit.SINCE and isinstance(capabilities.get("elicitation"), dict)
         return {
             "protocolVersion": request.revision.date,
             "capabilities": {"tools": {"listChanged": True}},

@@ -37,7 +37,7 @@ def is_id(value: Any) -> TypeGuard[RequestId]:
 
 
 def read(message: JSON) -> Incoming | None:
-    """What a message asks for. None for what wants nothing: an answer to a request we never sent.
+    """What a message asks for. None for what wants nothing: an answer.
 
     Raises:
         RpcFault: it is not a message.
@@ -65,6 +65,10 @@ def read(message: JSON) -> Incoming | None:
 
 def result(id: RequestId, value: JsonObject) -> JsonObject:
     return {"jsonrpc": "2.0", "id": id, "result": value}
+
+
+def request(id: RequestId, method: str, params: JsonObject) -> JsonObject:
+    return {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
 
 
 def notification(method: str, params: JsonObject | None = None) -> JsonObject:

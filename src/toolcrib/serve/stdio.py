@@ -17,6 +17,7 @@ from ..core.jsontext import JSON, dump, parse
 from . import rpc
 from ._pipe import Inlet, Lines, Outbox
 from .crib import Crib
+from .elicit import AsksClient
 from .mcp import McpHandler
 from .rpc import INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR, JsonObject
 
@@ -35,14 +36,24 @@ _log = logging.getLogger("toolcrib.serve")
 
 
 async def serve_stdio(
-    crib: Crib, *, version: str = __version__, stdin: int | None = None, stdout: int | None = None
+    crib: Crib,
+    *,
+    version: str = __version__,
+    stdin: int | None = None,
+    stdout: int | None = None,
+    approver: AsksClient | None = None,
 ) -> signal.Signals | None:
     """Serve until the input ends, the client is gone or a signal comes. Returns that signal.
+
+    `approver` is told of the client, and asks it.
 
     Without descriptors it takes the process's own, and then whatever else writes to stdout writes to stderr.
     """
     with _streams(stdin, stdout) as (source, sink):
-        return await StdioServer(crib, version=version, source=source, sink=sink).run()
+        server = StdioServer(crib, version=version, source=source, sink=sink)
+        if approver is not None:
+            approver.client = server.handler
+        return await server.run()
 
 
 class StdioServer:
@@ -53,7 +64,7 @@ class StdioServer:
         self._lines = Lines(LINE_BYTES)
         self._inlet = Inlet(source, on_chunk=self._take, on_end=self._input_ended)
         self._outbox = Outbox(sink, on_less=self._relieve, on_gone=partial(self._finish, now=True))
-        self._handler = McpHandler(crib, outlet=self, version=version)
+        self.handler = McpHandler(crib, outlet=self, version=version)
         self._tasks: dict[asyncio.Task[None], int] = {}
         self._bytes = 0
         self._crowd_waits = False
@@ -62,12 +73,12 @@ class StdioServer:
         self._ended_by: signal.Signals | None = None
 
     async def run(self) -> signal.Signals | None:
-        watch = self._loop.create_task(self._handler.watch(WATCH_SECONDS))
+        watch = self._loop.create_task(self.handler.watch(WATCH_SECONDS))
         try:
             with self._signals():
                 self._inlet.resume()
                 await self._over.wait()
-                self._handler.close()
+                self.handler.close()
                 if self._tasks:
                     await asyncio.wait(self._tasks, timeout=self._grace)
         finally:
@@ -111,7 +122,7 @@ class StdioServer:
         task.add_done_callback(self._answered)
 
     async def _answer(self, message: JSON) -> None:
-        answer, bug = await settle(self._handler.handle(message))
+        answer, bug = await settle(self.handler.handle(message))
         if bug is not None:
             _log.error("a request failed inside toolcrib", exc_info=bug)
             answer = rpc.error(_id(message), INTERNAL_ERROR, f"internal error: {type(bug).__name__}")
