@@ -21,6 +21,17 @@ class Case(NamedTuple):
     """Patterns that are blocked."""
 
 
+GLOBS: tuple[tuple[str, str, str], ...] = (
+    ("rm -rf /", "rm -rf /*", BLOCKED),
+    ("rm -rf /", "rm -rf *", BLOCKED),
+    ("rm -rf /", "rm -rf build/*", ASK),
+    ("rm -rf /", "rm -rf b?ild x", ASK),
+    ("git push", "git pu* origin", BLOCKED),
+    ("git push", "git pu?h origin", BLOCKED),
+    ("git push", "git log src/*.py", ASK),
+)
+"""What a file pattern can stand for, a rule that blocks means as well; what it cannot, it does not."""
+
 TIMED = tuple(f"{time} {builtin}" for time in ("time", "time -p", "time --", "time -p --") for builtin in (
     "cd /tmp && git status", "cd .. && git status; touch canary", "printf -v 'a[$(touch canary)]' x", "test -v 'a[x]'",
 ))  # fmt: skip
@@ -1094,6 +1105,7 @@ UNREADABLE = frozenset(
 
 CASES: tuple[Case, ...] = (
     *(Case("an ordinary day", command, PRE_APPROVED, allowed=DAILY) for command in BENIGN),
+    *(Case("a file pattern", command, expected, blocked=(pattern,)) for pattern, command, expected in GLOBS),
     *(Case("a builtin that is timed", command, ASK, allowed=DAILY) for command in TIMED),
     *(
         Case(group, command, REFUSED if _refused(command) else ASK, allowed=allowed)

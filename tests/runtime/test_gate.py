@@ -270,6 +270,11 @@ COMMANDS = [
     "for x in .env; do cat $x; done",
     "cd src; cat ../.env > x",
     "./secrets/run",
+    "cat .e*",
+    "cat .en?",
+    "cat sec*/prod.key",
+    "cat sec*/*",
+    "ls s?crets",
 ]
 
 

@@ -18,6 +18,13 @@ STAGE_SECONDS = 0.05
 Mention = tuple[str | None, ...]
 """A command that is written somewhere; None is a word whose value is not known."""
 
+
+class Glob(str):
+    """A word with `*` or `?` that begins with a plain character: it stands for names it matches, and for no option."""
+
+    __slots__ = ()
+
+
 _words = str.split
 _EXPLAINED = {
     "command_substitution": "holds a command substitution",
@@ -63,6 +70,7 @@ _REDIRECTS = frozenset(("file_redirect", "heredoc_redirect"))
 _NOT_ARGUMENTS = (
     _COMMANDS | _ASIDE | frozenset(_words("file_descriptor heredoc_start heredoc_body heredoc_end pipeline list"))
 )
+_GLOB = re.compile(r"[A-Za-z0-9_./:@%+,=][A-Za-z0-9_./:@%+,=*?^!-]*")
 _ESCAPED = re.compile(r"(?:[A-Za-z0-9_./:=@%+,^-]|\\[^\n])+")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 
@@ -98,7 +106,7 @@ class Findings:
             self.count += 1
             words = [child for child in node.children if child.type not in _ASIDE]
             self.places.append([(word.start_byte, word.end_byte) for word in words])
-            self.mentioned.append(tuple(map(self._value, words)) or (None,))
+            self.mentioned.append(self._mention(words))
         elif kind == "redirected_statement":
             self._rejoin(node)
         elif kind == "heredoc_body":
@@ -114,7 +122,15 @@ class Findings:
             command = command.named_children[-1]
         if late:
             words = [child for child in command.children if child.type not in _ASIDE]
-            self.mentioned.append(tuple(map(self._value, [*words, *late])))
+            self.mentioned.append(self._mention([*words, *late]))
+
+    def _mention(self, words: list["Node"]) -> Mention:
+        """The words of a command; a file pattern among them is known as far as what it can stand for."""
+        if not words:
+            return (None,)
+        texts = [(self._value(word), self._text(word)) for word in words[1:]]
+        later = (Glob(text) if value is None and _GLOB.fullmatch(text) else value for value, text in texts)
+        return (self._value(words[0]), *later)
 
     def _value(self, node: "Node") -> str | None:
         """The word a node stands for, if that can be said without running anything."""

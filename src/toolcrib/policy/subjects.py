@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
+from glob import iglob
 from itertools import accumulate, islice
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -94,7 +95,11 @@ class Mentions:
     @cached_property
     def paths(self) -> list[str]:
         roots = [(base, self._places.locate(base or ".").real) for base in dict.fromkeys(self._judged.bases)]
-        return [self._real(text, base, root) for text in self._texts for base, root in roots]
+        named = [(text, base, root) for text in self._texts for base, root in roots]
+        if self._judged.subject.kind == "shell":  # which stands for the files it matches
+            named += [(name, base, root) for text, base, root in named if "*" in text or "?" in text
+                      for name in islice(iglob(text, root_dir=root), _MOST_TEXTS)]  # fmt: skip
+        return [self._real(*each) for each in named]
 
     def _real(self, text: str, base: str, root: str) -> str:
         """Where a text would lead as a path. Most are plain words, and name nothing that is there."""

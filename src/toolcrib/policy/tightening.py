@@ -7,8 +7,10 @@ abbreviated, joined to a value, or under another name. A word that is not known 
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
 from functools import lru_cache
 
+from .grammar import Glob
 from .program_rows import row_of
 from .programs import unversioned
 from .synonyms import same_options
@@ -39,9 +41,18 @@ def leads(argv: Sequence[str | None], needed: Sequence[tuple[str, ...]]) -> bool
             return True
         if word.startswith("-") and word != "-":
             places |= {(at + skipped, met) for skipped in _skipped(word, takes if met == 0 else {})}
-        elif not needed[met] or any(_folded(each) == _folded(word) for each in needed[met]):
+        elif not needed[met] or any(might_be(each, word) for each in needed[met]):
             places.add((at + 1, met + 1))
+            if isinstance(word, Glob):  # it may stand for several names
+                places.add((at, met + 1))
     return False
+
+
+def might_be(each: str, word: str) -> bool:
+    """Whether a word of a rule may be this one."""
+    if isinstance(word, Glob):
+        return fnmatchcase(_folded(each), _folded(str(word)))
+    return _folded(each) == _folded(word)
 
 
 def may_lead(argv: Sequence[str | None], needed: Sequence[tuple[str, ...]]) -> bool:
@@ -53,7 +64,7 @@ def may_lead(argv: Sequence[str | None], needed: Sequence[tuple[str, ...]]) -> b
 @lru_cache(256)
 def _known(argv: tuple[str | None, ...]) -> frozenset[str] | None:
     """The words as they are compared; None where a word, or what it means, cannot be known."""
-    if None in argv or _is_aliased(argv, _takes(argv[0])):
+    if any(word is None or isinstance(word, Glob) for word in argv) or _is_aliased(argv, _takes(argv[0])):
         return None
     return frozenset(_folded(word) for word in argv if word is not None)
 
