@@ -62,7 +62,7 @@ def test_a_dry_run_shows_the_difference(home: Path, workspace: Path) -> None:
         async with toolcrib.open(workspace=workspace, home=home, approver=toolcrib.SaysYes()) as crib:
             return await crib.call("write_file", {"path": "a.txt", "content": "one\nthree\n"}, dry_run=True)
 
-    assert "-two\n+three\n" in asyncio.run(preview()).data
+    assert asyncio.run(preview()).data == "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+three\n "
     assert (workspace / "a.txt").read_text() == "one\ntwo\n"
 
 

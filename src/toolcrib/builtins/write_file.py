@@ -19,8 +19,8 @@ async def _preview(args: Mapping[str, JSON], ctx: Context) -> str:
     """The difference it would make."""
     path, files = args["path"], ctx.workspace
     old = files.read(path).decode("utf-8", "backslashreplace") if files.exists(path) else ""
-    lines = (old.splitlines(keepends=True), args["content"].splitlines(keepends=True))
-    return "".join(unified_diff(*lines, f"a/{path}", f"b/{path}"))
+    lines = (old.split("\n"), args["content"].split("\n"))
+    return "\n".join(unified_diff(*lines, f"a/{path}", f"b/{path}", lineterm=""))
 
 
 write_file = builtin(
