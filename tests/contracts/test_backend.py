@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from toolcrib.backends.folder import FolderBackend, read_folder
 from toolcrib.backends.function import tool
 from toolcrib.backends.process import ProcessBackend
 from toolcrib.core.errors import ToolError
@@ -30,9 +31,19 @@ def speak_at_once(loud: bool = False) -> str:
 FAILED = Completed(1, Captured(), Captured(b'{"error": "too loud; speak softly"}', total=35))
 
 
-@pytest.fixture(params=["process", "async function", "function"])
+@pytest.fixture(params=["process", "folder", "async function", "function"])
 def made(request, tmp_path):
     """A backend, a context in which it succeeds, and one in which it fails."""
+    if request.param == "folder":
+        (tmp_path / "speak").write_text("#!/bin/sh\n")
+        content = read_folder(str(tmp_path))
+        failed = Completed(1, Captured(), Captured(b"too loud; speak softly", total=22))
+        ran = ScriptedSandbox(Completed(0, Captured(b"hello", total=5), Captured()))
+        return (
+            FolderBackend(str(tmp_path), "speak", ("loud",), content.listing, content.digest),
+            fake_context(sandbox=ran),
+            fake_context(sandbox=ScriptedSandbox(failed)),
+        )
     if request.param == "process":
         (tmp_path / "speak").write_text("#!/bin/sh\n")
         (tmp_path / "speak").chmod(0o755)
@@ -47,7 +58,7 @@ def made(request, tmp_path):
 
 
 def test_it_says_whether_it_starts_a_process(made) -> None:
-    assert made[0].starts_process is isinstance(made[0], ProcessBackend)
+    assert made[0].starts_process is isinstance(made[0], ProcessBackend | FolderBackend)
 
 
 def test_it_answers(made) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import marshal
 import os
+import shutil
 import sys
 from typing import Any
 
@@ -13,6 +14,7 @@ from ..policy.trust import GOVERNING, PROJECT_DIR
 from ..runtime.build import build
 from ..runtime.compat import foreign_directories, hints
 from ..runtime.runtime import Crib
+from ..sources.manifest import UNMET, folders, inside, program_of
 from ._text import visible
 from .list import SNAPSHOT_VERSION, snapshot_path, stamp, surroundings
 
@@ -42,6 +44,12 @@ def survey() -> dict[str, Any] | None:
             }
         ).decode(),
     }
+    needed = {program_of(each) for tool in crib.tools() for each in getattr(tool.backend, "wishes", ((),) * 4)[3]}
+    stamps += [(path, stamp(path)) for path in map(shutil.which, needed) if path]
+    if any(problem.code == UNMET for problem in crib.problems()):
+        return kept  # what is missing may come without any of these files changing
+    if crib.config.toolsets.module or crib.config.toolsets.package:
+        return kept  # what Python code offers depends on more than files that could be named here
     try:
         crib.home.replace(marshal.dumps(kept), "cache", os.path.basename(snapshot_path()))
     except OSError:  # a full or read-only home: slower next time, but right
@@ -81,4 +89,5 @@ def _depends_on(crib: Crib) -> list[str]:
         paths.append(directory)
         if os.path.isdir(directory):
             paths += [entry.path for entry in os.scandir(directory)]
+            paths += [path for name in folders(directory) for path in inside(os.path.join(directory, name))]
     return list(dict.fromkeys(paths))

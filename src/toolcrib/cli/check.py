@@ -14,6 +14,7 @@ from ..runtime.build import build
 from ..runtime.compat import foreign_directories
 from ..runtime.runtime import Crib
 from ._examine import Checked, Examiner
+from ._manifest import examine_manifest, is_vouched, manifest_at
 from ._parser import verb_parser
 from ._program import NO_EXECUTE_BIT, Finding
 from ._text import visible
@@ -21,7 +22,7 @@ from ._text import visible
 EXAMPLE = """
   toolcrib check                      all tools, and the configuration
   toolcrib check hello                one tool
-  toolcrib check ./my_tool            a program that is not installed yet
+  toolcrib check ./my_tool            a program, or a folder with a tool.yaml, that is not installed yet
 """
 _OF_THE_CRIB = ("TOOL_NAME_CONFLICT", "SANDBOX_UNAVAILABLE", "PATH_OUTSIDE_WORKSPACE")
 """Problems that no look at the program alone can find."""
@@ -76,9 +77,11 @@ async def _check(targets: list[str], *, verbs: bool) -> list[Checked]:
         named = [path for target in targets for path in _paths(crib, target)]
         paths = list(dict.fromkeys(named)) if targets else _all(crib)
         withheld = {each.origin: each for each in crib.problems() if each.code == "PATH_OUTSIDE_WORKSPACE"}
-        checked = await asyncio.gather(
-            *(examiner.examine(path, pinned=_pinned(crib, path)) for path in paths if path not in withheld)
-        )
+        looked_at = [path for path in paths if path not in withheld]
+        manifests = [path for path in looked_at if manifest_at(path)]
+        programs = [path for path in looked_at if path not in manifests]
+        checked = await asyncio.gather(*(examiner.examine(path, pinned=_pinned(crib, path)) for path in programs))
+        checked += [examine_manifest(path, crib) for path in manifests]
         checked = [*(each if each.faults else _with_problems(each, crib) for each in checked)]
         checked += [Checked(path, None, (_of(withheld[path]),)) for path in paths if path in withheld]
         _forget_if_stale(crib, checked)
@@ -101,16 +104,23 @@ def _paths(crib: Crib, target: str) -> list[str]:
         bare = [name.removeprefix(crib.config.prefix) for name in names]
         nearest = get_close_matches(target, [*names, *bare], n=1)
         hint = f"did you mean {nearest[0]}?" if nearest else "see: toolcrib list"
+        if crib.find(target) is not None:
+            raise NoTarget(
+                f"{target} is no program of its own: it was read, and is on offer; see: toolcrib show {target}", 2
+            )
         if "/" not in target and os.path.isfile(target):
             hint = f"if you mean the file here, type: toolcrib check ./{target}"
         raise NoTarget(f"there is no program and no tool {target}; {hint}", 4)
+    path = manifest_at(path) or path
     if os.path.isdir(path) and os.path.realpath(path) not in map(os.path.realpath, crib.tool_directories()):
         # What lies in any other directory is not meant to be started with a word it may not know.
         raise NoTarget(f"{path} is no tools directory; name the programs themselves: toolcrib check {path}/NAME", 2)
     if project := _untrusted(crib, path):
         message = f"WORKSPACE_UNTRUSTED {path} was not started; look at it, then type: toolcrib trust {project}"
         raise NoTarget(message, 3)
-    inside = [each for each in _inside(path) if os.path.isfile(each)] if os.path.isdir(path) else [path]
+    inside = [path]
+    if os.path.isdir(path):
+        inside = [manifest_at(each) or each for each in _inside(path) if os.path.isfile(each) or manifest_at(each)]
     return [each for each in inside if _untrusted(crib, each) is None]
 
 
@@ -118,9 +128,11 @@ def _untrusted(crib: Crib, path: str) -> str | None:
     """The project that a program belongs to, when that project is not trusted, or not with the program as it is."""
     outside = any(each.origin == path and each.code == "PATH_OUTSIDE_WORKSPACE" for each in crib.problems())
     for project, relative in _owners(crib, path):
-        if not crib.trust.trusts(project) or not (
-            outside or not _is_program(path) or crib.trust.vouches_now(project, relative)
-        ):
+        if manifest_at(path):
+            vouched = crib.trust.trusts(project) and is_vouched(crib, project, relative)
+        else:
+            vouched = outside or not _is_program(path) or crib.trust.vouches_now(project, relative)
+        if not crib.trust.trusts(project) or not vouched:
             return project
     return None
 
@@ -155,8 +167,8 @@ def _is_home(crib: Crib, directory: str) -> bool:
 
 
 def _all(crib: Crib) -> list[str]:
-    """Every program of every tools directory, but those of an untrusted project."""
-    found = [path for path in _files(crib) if _is_program(path)]
+    """Every program and folder of every tools directory, but those of an untrusted project."""
+    found = [manifest_at(path) or path for path in _files(crib) if _is_program(path) or manifest_at(path)]
     return [path for path in found if _untrusted(crib, path) is None]
 
 

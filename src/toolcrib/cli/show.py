@@ -7,6 +7,7 @@ from dataclasses import asdict
 from difflib import get_close_matches
 from typing import Any
 
+from ..backends.folder import FolderBackend
 from ..core.errors import REFUSALS, ConfigError
 from ..core.jsontext import dump_ascii
 from ..core.tool import Tool
@@ -63,6 +64,7 @@ def describe(crib: Crib, tool: Tool) -> dict[str, Any]:
         "capabilities": asdict(tool.capabilities),
         "environment": list(getattr(tool.backend, "variables", ())),
         "dialect": getattr(tool.backend, "dialect", None),
+        "wishes": tool.backend.wishes._asdict() if isinstance(tool.backend, FolderBackend) else {},
     }
 
 
@@ -87,6 +89,8 @@ def _draw(tool: Tool, facts: dict[str, Any]) -> None:
         ("may", ", ".join(capabilities) or "nothing special"),
         ("environment", visible(", ".join(facts["environment"])) or "nothing"),
     ]
+    wishes = [f"{kind}: {', '.join(names)}" for kind, names in facts["wishes"].items() if names]
+    rows += [("asks for", visible("; ".join(wishes)) + " (which gives it nothing)")] if wishes else []
     print(f"{tool.name}\n")
     print("\n".join(f"  {visible(line)}" for line in tool.description.strip().splitlines()) + "\n")
     print("\n".join(f"  {label:<12} {text}" for label, text in rows) + "\n")

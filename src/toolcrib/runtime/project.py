@@ -7,6 +7,7 @@ from ..core.registry import PROJECT
 from ..core.source import Loaded, Problem, Source
 from ..policy.trust import Trust
 from ..sources.executable import executables, look, untrusted
+from ..sources.manifest import folders
 from ..sources.probe_cache import NO_FOLDER
 from .compat import foreign_directories
 
@@ -40,7 +41,7 @@ class ProjectSource:
             self._said = None
             return await self._inner.load()
         self._folder = look(self._directory, self._folder)
-        said = (objection or "", tuple(executables(self._folder)))
+        said = (objection or "", (*executables(self._folder), *folders(self._directory)))
         if said != self._said:
             self._said, self._withheld = said, self._named(*said)
         return self._withheld

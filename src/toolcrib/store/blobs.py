@@ -2,7 +2,8 @@
 
 A program that was looked at, hashed and approved can be another one by the time it is started. So what is started is a
 copy in the home, `cache/programs/<sha256>/<name>`, made while hashing and put in place only when the digest is right.
-The name is kept, because scripts look at `$0`, and interpreters at the end of a name.
+The name is kept, because scripts look at `$0`, and interpreters at the end of a name. A folder is copied whole, to
+`cache/programs/<digest of the list of its files>/<name>/`.
 """
 
 import errno
@@ -11,12 +12,15 @@ import os
 import re
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from io import BufferedReader, RawIOBase
 from typing import NamedTuple
 
 from ..core.errors import Refused, ToolError
+from ..core.jsontext import parse
+from . import folder_copy
+from .folder_copy import File
 from .home import PRIVATE_DIR, Home
 
 MAX_AGE_SECONDS = 30 * 24 * 3600.0
@@ -48,6 +52,7 @@ class Blobs:
     def __init__(self, home: Home) -> None:
         self._home = home
         self._known: dict[tuple[str, str], tuple[str, Identity]] = {}
+        self._known_folders: dict[tuple[str, str], tuple[str, dict[str, Identity | None]]] = {}
 
     def verified(self, path: str, digest: str) -> str:
         """The path of a program's copy whose bytes hash to `digest`, whatever lies at `path` by now.
@@ -69,6 +74,33 @@ class Blobs:
             raise ToolError(f"{copy} does not stay as it was written; nothing ran", code="RESOURCE_EXHAUSTED")
         if time.time_ns() - identity[2] > _RACY_NS:
             self._known[path, digest] = (copy, identity)
+        return copy
+
+    def verified_folder(self, path: str, digest: str, listing: str) -> str:
+        """The path of a folder's copy with exactly the files listed, whatever lies at `path` by now.
+
+        The listing is JSON: `[[path, kind, digest or where a link leads], …]`, and `digest` is its own.
+
+        Raises:
+            Refused: `digest` is not that of the listing, or there is no such copy yet and a file has other bytes now.
+            ToolError: no copy could be made; what is there of it does not run.
+        """
+        known = self._known_folders.get((path, digest))
+        if known is not None and all(_identity(at) == seen for at, seen in known[1].items()):
+            return known[0]
+        files: list[File] = parse(listing) if digest_of(listing.encode()) == digest else []
+        if not files or not all(folder_copy.is_inside(each[0]) for each in files):
+            raise Refused(f"{path} has another digest than its files; list the tools again", code="TOOL_PIN_MISMATCH")
+        with _room(path):
+            place = self._home.directory(*_PLACE, _hex(digest, path))
+            copy = os.path.join(place, os.path.basename(path))
+            with folder_copy.alone(place):
+                if not self._is_whole(copy, files):
+                    self._assemble(path, copy, files)
+            paths = [*folder_copy.directories(copy, files), *(f"{copy}/{each[0]}" for each in files)]
+            states = {at: _identity(at) for at in paths}
+        if time.time_ns() - max(seen[2] for seen in states.values() if seen) > _RACY_NS:
+            self._known_folders[path, digest] = (copy, states)
         return copy
 
     def content(self, digest: str, *, most: int = 8 * _CHUNK) -> bytes | None:
@@ -103,7 +135,7 @@ class Blobs:
             with suppress(OSError):
                 for entry in os.scandir(directory):
                     seen = entry.stat(follow_symlinks=False)
-                    found.append(Blob(entry.path, seen.st_size, seen.st_mtime))
+                    found.append(Blob(entry.path, folder_copy.size_of(entry.path), seen.st_mtime))
         return sorted(found, key=lambda blob: blob.at, reverse=True)
 
     def due(self, *, max_age: float = MAX_AGE_SECONDS, max_total: int = MAX_TOTAL_BYTES) -> list[Blob]:
@@ -115,7 +147,28 @@ class Blobs:
                 found.append(blob)
         return found + [draft for draft in self._drafts() if now - draft.at > _DRAFT_SECONDS]
 
-    def _copy(self, path: str, digest: str, copy: str) -> None:
+    def _assemble(self, path: str, copy: str, files: Sequence[File]) -> None:
+        """Make a folder's copy whole. What is right in it stays where it is: it may be running."""
+        folder_copy.open_up(copy, files)
+        folder_copy.clear(copy, files)
+        for name, kind, digest in files:
+            mode = _PROGRAM if kind == "program" else _TEXT
+            if kind != "link" and not self._is_intact(f"{copy}/{name}", digest, mode):
+                self._copy(f"{path}/{name}", digest, f"{copy}/{name}", mode)
+        folder_copy.link_up(copy, files)
+        folder_copy.seal(copy, files)
+        if not self._is_whole(copy, files):
+            raise ToolError(f"{copy} does not stay as it was written; nothing ran", code="RESOURCE_EXHAUSTED")
+
+    def _is_whole(self, copy: str, files: Sequence[File]) -> bool:
+        """Whether a folder's copy has all these files with their very bytes, and nothing else."""
+        return folder_copy.is_sealed(copy, files) and all(
+            self._is_intact(f"{copy}/{name}", digest, _PROGRAM if kind == "program" else _TEXT)
+            for name, kind, digest in files
+            if kind != "link"
+        )
+
+    def _copy(self, path: str, digest: str, copy: str, mode: int = _PROGRAM) -> None:
         hashed = hashlib.sha256()
         with self._draft() as (draft, target):
             try:
@@ -131,7 +184,7 @@ class Blobs:
             if "sha256:" + hashed.hexdigest() != digest:
                 message = f"{path} changed since it was listed; list the tools again"
                 raise Refused(message, code="TOOL_PIN_MISMATCH")
-            self._place(draft, target, copy, _PROGRAM)
+            self._place(draft, target, copy, mode)
 
     @contextmanager
     def _draft(self) -> Iterator[tuple[str, RawIOBase]]:
@@ -155,10 +208,10 @@ class Blobs:
         file.close()  # what is open for writing cannot be started
         os.rename(draft, target)
 
-    def _is_intact(self, copy: str, digest: str) -> bool:
+    def _is_intact(self, copy: str, digest: str, mode: int = _PROGRAM) -> bool:
         """Whether it is a file of ours that nobody else can write, in such a directory, with these very bytes."""
         identity = _identity(copy)
-        if identity is None or not _is_private(identity, _PROGRAM) or not _is_private_directory(os.path.dirname(copy)):
+        if identity is None or not _is_private(identity, mode) or not _is_private_directory(os.path.dirname(copy)):
             return False
         try:
             with _opened(copy) as file:
@@ -193,9 +246,9 @@ def digest_of(data: bytes) -> str:
 
 
 def remove(path: str) -> bool:
-    """Remove one kept file, and its directory with the last of them. Says whether it was there."""
+    """Remove one kept file or folder, and its directory with the last of them. Says whether it was there."""
     try:
-        os.unlink(path)
+        folder_copy.remove_tree(path)
     except FileNotFoundError:  # another was quicker
         return False
     if _HEX.fullmatch(os.path.basename(os.path.dirname(path))):

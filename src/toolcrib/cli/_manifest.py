@@ -1,0 +1,91 @@
+"""Every fault of a folder with a `tool.yaml`. It is read, and nothing of it is started."""
+
+import os
+from collections.abc import Iterator
+
+from ..backends.folder import LEFT_OUT, MANIFEST, read_folder
+from ..core.errors import ToolcribError
+from ..core.jsontext import JSON, parse
+from ..core.tool import NAME
+from ..policy.project_files import compared, project_files
+from ..runtime.runtime import Crib
+from ..sources.executable import ToolSettings
+from ..sources.manifest import UNMET, missing
+from ..sources.manifest_file import Fault, Manifest, read_manifest
+from ._examine import Checked
+from ._literals import literals
+from ._program import Finding, file_findings
+from ._schema import properties
+
+
+def manifest_at(path: str) -> str | None:
+    """The manifest that a path means: itself, or that of a folder; None when it means none."""
+    if os.path.basename(path) == MANIFEST:
+        return path
+    inner = os.path.join(path, MANIFEST)
+    return inner if os.path.isdir(path) and os.path.lexists(inner) else None
+
+
+def is_vouched(crib: Crib, project: str, relative: str) -> bool:
+    """Whether the folder of a manifest is at this moment what was trusted, every file of it."""
+    folder = os.path.dirname(relative)
+    record = crib.trust.record(project)
+    below = {path: seen for path, seen in (record.files if record else {}).items() if path.startswith(f"{folder}/")}
+    changes = compared(below, project_files(project, only=(folder,)))
+    return not any(LEFT_OUT.isdisjoint(path.split("/")) for paths in changes for path in paths)
+
+
+def examine_manifest(path: str, crib: Crib) -> Checked:
+    """Everything that is wrong with the folder of one manifest."""
+    folder = os.path.dirname(path)
+    try:
+        content = read_folder(folder)
+    except ToolcribError as exc:
+        return Checked(path, None, (Finding(exc.code, str(exc), "put that right, and check again"),))
+    files = parse(content.listing)
+    found, faults = read_manifest(content.manifest, path, folder=os.path.basename(folder), files=files)
+    findings = [_finding(fault) for fault in faults]
+    findings += literals(content.manifest.decode("utf-8", "replace"), path)
+    if found is None:
+        return Checked(path, None, tuple(findings))
+    search_path = os.environ.get("PATH", os.defpath) if "PATH" in crib.config.variables else os.defpath
+    findings += file_findings(os.path.join(folder, found.entrypoint), search_path)
+    exposed = crib.config.prefix + found.name
+    findings += _name_findings(exposed, found, crib.config.prefix)
+    findings += _description_findings(found.schema)
+    findings += _wish_findings(found, crib.config.tools.get(exposed, ToolSettings()), crib, search_path)
+    return Checked(path, exposed, tuple(findings))
+
+
+def _finding(fault: Fault) -> Finding:
+    where = f"line {fault.line}: " if fault.line else ""
+    return Finding(fault.code, where + fault.message, fault.fix, fault.pointer)
+
+
+def _name_findings(exposed: str, found: Manifest, prefix: str) -> Iterator[Finding]:
+    if not NAME.fullmatch(exposed):
+        message = f"with its prefix it is called {exposed}, which is not 1 to 64 of A-Z a-z 0-9 _ -"
+        yield Finding("TOOL_NAME_INVALID", message, f"use at most {64 - len(prefix)} characters", "/name")
+    if "-" in found.name:
+        message = f"some clients write {found.name} as {found.name.replace('-', '_')}"
+        fix = "use _ in the name, so that it is the same everywhere"
+        yield Finding("TOOL_NAME_INVALID", message, fix, "/name", warning=True)
+
+
+def _description_findings(schema: dict[str, JSON]) -> Iterator[Finding]:
+    for name, about in properties(schema).items():
+        if not (isinstance(about, dict) and about.get("description")):
+            fix = "add a `description`; the model knows nothing else of it"
+            yield Finding("VALIDATION_ERROR", f"the argument {name} is not described", fix, warning=True)
+
+
+def _wish_findings(found: Manifest, given: ToolSettings, crib: Crib, search_path: str) -> Iterator[Finding]:
+    """What it asks for and does not have. It works all the same, unless a program is missing."""
+    exposed = crib.config.prefix + found.name
+    for each in missing(found.wishes.requires, search_path):
+        yield Finding(UNMET, f"it needs {each}, which is not in the PATH", "install it", "/requires")
+    for name in found.wishes.env:
+        if name not in (*crib.config.variables, *given.variables):
+            message = f"it asks for the variable {name}, which it is not given"
+            fix = f"if it should have it, write into config.yaml: tools: {{{exposed}: {{env: [{name}]}}}}"
+            yield Finding("ENV_NOT_ALLOWED", message, fix, "/env", warning=True)
