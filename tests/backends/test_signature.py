@@ -1,16 +1,28 @@
 """A signature becomes a schema."""
 
+import asyncio
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from datetime import date
+from enum import Enum
 from typing import Annotated, Any, Literal, Optional
 
 import pytest
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, field_validator
 
 import toolcrib
+from toolcrib.backends.signature import output_of
 from toolcrib.core.context import Context
 from toolcrib.core.tool import Tool
+from toolcrib.testing import fake_context
+
+
+def called(tool: Tool, args: dict[str, Any]) -> Any:
+    async def run() -> Any:
+        return await tool.backend.run(args, fake_context())
+
+    return asyncio.run(run())
 
 
 def properties(function: Callable[..., Any]) -> dict[str, Any]:
@@ -76,6 +88,122 @@ def test_constraints_and_models_are_pydantics() -> None:
     }  # fmt: skip
     assert made.schema.check({"person": {"name": "Bob", "age": 3}}) == []
     assert made.schema.check({"person": {"name": "Bob", "age": -3}})[0]["pointer"] == "/person/age"
+
+
+def test_what_pydantic_describes_it_also_makes() -> None:
+    """G20: models, enums and dates arrive as such; any name will do for a parameter."""
+
+    class Kind(Enum):
+        A = "a"
+
+    class Person(BaseModel):
+        name: str
+
+    @toolcrib.tool
+    def f(person: Person, day: date, copy: Kind = Kind.A, model_x: Annotated[int, Field(default=3)] = 4) -> Any:
+        """Take many."""
+        return [person.name, day.year, copy.name, model_x]
+
+    args = {"person": {"name": "Bob"}, "day": "2027-01-31"}
+    assert f.schema.check(args) == []
+    assert called(f, args) == ["Bob", 2027, "A", 4]
+    assert f.input_schema["required"] == ["person", "day"]
+
+
+def test_a_field_may_be_the_default() -> None:
+    """G21"""
+
+    @toolcrib.tool
+    def f(n: int = Field(ge=0, description="how many"), m: int = Field(default=2)) -> Any:
+        """Take two."""
+        return [n, m]
+
+    assert f.input_schema["required"] == ["n"]
+    assert (f.input_schema["properties"]["n"]["minimum"], called(f, {"n": 1})) == (0, [1, 2])
+
+
+def test_what_a_model_finds_beyond_its_schema_is_a_validation_error() -> None:
+    class Even(BaseModel):
+        n: int
+
+        @field_validator("n")
+        @classmethod
+        def is_even(cls, n: int) -> int:
+            if n % 2:
+                raise ValueError("odd")
+            return n
+
+    ran = []
+
+    @toolcrib.tool
+    def f(even: Even) -> None:
+        """Take one."""
+        ran.append(even)
+
+    with pytest.raises(toolcrib.ToolError) as caught:
+        called(f, {"even": {"n": 3}})
+    assert (caught.value.code, caught.value.details) == (
+        "VALIDATION_ERROR",
+        [{"pointer": "/even/n", "message": "/even/n: Value error, odd"}],
+    )
+    assert ran == []
+
+
+def test_words_on_a_parameter_reach_the_schema() -> None:
+    """G21: from the docstring, unless the annotation has its own."""
+
+    def plain(a: str, b: Annotated[int, "own"] = 1) -> str:
+        """Take two.
+
+        Args:
+            a: from the docstring
+            b: not this
+        """
+        return ""
+
+    def rich(a: date, b: Annotated[int, Field(description="own")] = 1) -> str:
+        """Take two.
+
+        :param a: from the docstring
+        :param b: not this
+        """
+        return ""
+
+    for function in (plain, rich):
+        found = properties(function)
+        assert (found["a"]["description"], found["b"]["description"]) == ("from the docstring", "own")
+        assert toolcrib.tool(function).description == "Take two."
+
+
+def test_a_generator_is_collected() -> None:
+    @toolcrib.tool
+    async def f(to: int) -> AsyncIterator[int]:
+        """Count."""
+        for n in range(to):
+            yield n
+
+    assert called(f, {"to": 3}) == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("hint", "schema"),
+    [
+        (int, {"type": "integer"}),
+        (None, {"type": "null"}),
+        (list[str], {"type": "array", "items": {"type": "string"}}),
+        (AsyncIterator[int], {"type": "array", "items": {"type": "integer"}}),
+        (date, {"type": "string", "format": "date"}),
+    ],
+)
+def test_a_return_annotation_becomes_an_output_schema(hint: Any, schema: dict[str, Any]) -> None:
+    """G34"""
+    found = output_of(hint)
+    assert found is not None and found.schema == schema
+
+
+@pytest.mark.parametrize("hint", [Any, object(), asyncio.Event])
+def test_an_annotation_that_says_nothing_is_not_checked(hint: Any) -> None:
+    assert output_of(hint) is None
 
 
 def test_no_parameters() -> None:

@@ -10,8 +10,10 @@ from toolcrib.core.source import Loaded
 from toolcrib.core.tool import NAME
 from toolcrib.sandbox.unconfined import Unconfined
 from toolcrib.sources.executable import ExecutableSource, Settings
+from toolcrib.sources.manifest import ManifestSource
 from toolcrib.sources.probe import Prober
 from toolcrib.sources.probe_cache import ProbeCache
+from toolcrib.sources.python import ModuleSource
 from toolcrib.testing import FixedSource
 
 PROGRAM = """#!/bin/sh
@@ -25,8 +27,21 @@ def greet(name: str) -> str:
     return f"Hello, {name}!"
 
 
-@pytest.fixture(params=["fixed", "executable"])
+@pytest.fixture(params=["fixed", "executable", "module", "manifest"])
 def source(request, tmp_path):
+    if request.param == "module":
+        (tmp_path / "tools.py").write_text('def greet(name: str) -> str:\n    """Greet somebody."""\n    return name\n')
+        yield ModuleSource(str(tmp_path / "tools.py"), ["greet"])
+        return
+    if request.param == "manifest":
+        (tmp_path / "greet").mkdir()
+        about = "name: greet\ndescription: Greets.\nversion: 1.0.0\nentrypoint: greet\n"
+        (tmp_path / "greet" / "tool.yaml").write_text(about)
+        (tmp_path / "greet" / "greet").write_text("#!/bin/sh\n")
+        (tmp_path / "greet" / "greet").chmod(0o755)
+        kept: dict[str, bytes] = {}
+        yield ManifestSource(str(tmp_path), Settings(), (kept.get, kept.__setitem__), "/usr/bin:/bin", rank=10)
+        return
     if request.param == "fixed":
         yield FixedSource(greet, rank=10)
         return
@@ -34,7 +49,7 @@ def source(request, tmp_path):
     (tmp_path / "greet").chmod(0o755)
     sandbox = Unconfined(identity := new_id())
     prober = Prober(sandbox, {"PATH": "/usr/bin:/bin"}, ("PATH",), marks=lambda: f"{identity}-1")
-    kept: dict[str, bytes] = {}
+    kept = {}
     cache = ProbeCache(kept.get, kept.__setitem__)
     yield ExecutableSource(str(tmp_path), prober, cache, Settings(), rank=10)
     sandbox.close()

@@ -7,6 +7,10 @@ from typing import Any
 import pytest
 
 import toolcrib
+from toolcrib.builtins._tool import builtin, in_process
+from toolcrib.core.tool import NO_CAPABILITIES, NO_HOOKS
+from toolcrib.runtime import config as configuration
+from toolcrib.runtime import toolsets
 from toolcrib.runtime.config import Config, read
 
 
@@ -113,6 +117,30 @@ def test_shell_rules_of_a_project_only_tighten(home: Path, workspace: Path, run_
     assert run_cli("call", "run_command", "--command", "ls", "--yes").returncode == 3
     assert not (workspace / "canary").exists()
     assert "cannot pre-approve" in run_cli("list", "--json").stdout
+
+
+def test_one_more_built_in_toolset_is_a_tool_and_two_entries(
+    home: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """G5: and what the configuration says of it holds in a call, not only in the list."""
+    ran = []
+
+    async def run(args: Any, ctx: Any) -> str:
+        ran.append(args)
+        return "noon"
+
+    clock = builtin(
+        "tell_time", "Tell the time.", {"type": "object"}, in_process(run), capabilities=NO_CAPABILITIES, hooks=NO_HOOKS
+    )
+    monkeypatch.setattr("toolcrib.builtins.TOOLS", (clock,))
+    monkeypatch.setitem(toolsets.TOOLSETS, "clock", frozenset(("tell_time",)))
+    for known in (toolsets.KEYS, configuration._SECTIONS):
+        monkeypatch.setitem(known, "clock", ("approval",))
+    (home / "config.yaml").write_text("toolsets: {clock: {approval: {tools: {tell_time: blocked}}}}")
+    assert tools(home, workspace) == {"tell_time": "blocked"}
+    result = toolcrib.call_sync("tell_time", {}, home=home, workspace=workspace, approver=toolcrib.SaysYes())
+    assert result.error is not None and result.error.code == "BLOCKED_BY_POLICY"
+    assert ran == []
 
 
 def test_the_host_s_own_tool_does_not_cover_a_built_in(home: Path, workspace: Path) -> None:

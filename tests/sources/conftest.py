@@ -82,3 +82,53 @@ def describing(words: str, does: str = "cat") -> str:
 def shelf(home: Path, workspace: Path, tmp_path: Path) -> Shelf:
     (home / "config.yaml").write_text("toolsets: {}\n")  # programs only
     return Shelf(home, workspace, tmp_path / "started.log")
+
+
+class Modules:
+    """A Python module of the user's, and the tools that a crib makes of it."""
+
+    def __init__(self, home: Path, workspace: Path) -> None:
+        self.home, self.workspace = home, workspace
+        self.path = home / "tools.py"
+
+    def named(self, *tools: str, more: str = "", approval: str = "") -> None:
+        """Write the configuration: these exports of `./tools.py`."""
+        approval = f", approval: {approval}" if approval else ""
+        names = ", ".join(json.dumps(tool) for tool in tools)
+        line = f"toolsets: {{custom: {{module: ./tools.py, tools: [{names}]{approval}}}}}\n"
+        (self.home / "config.yaml").write_text(line + more)
+
+    def write(self, text: str, *tools: str, **config: str) -> None:
+        self.path.write_text(text)
+        if tools:
+            self.named(*tools, **config)
+
+    def opened(self, work: Callable[[toolcrib.Crib], Any], *, approver: Any = None) -> Any:
+        async def visit() -> Any:
+            asked = toolcrib.SaysYes() if approver is None else approver
+            async with toolcrib.open(workspace=self.workspace, home=self.home, approver=asked) as crib:
+                made = work(crib)
+                return await made if asyncio.iscoroutine(made) else made
+
+        return asyncio.run(visit())
+
+    def names(self) -> list[str]:
+        return self.opened(lambda crib: [tool.name for tool in crib.tools()])
+
+    def tool(self, name: str) -> toolcrib.Tool:
+        return self.opened(lambda crib: crib.find(name))
+
+    def problems(self) -> list[tuple[str, str]]:
+        return self.opened(lambda crib: [(problem.code, problem.message) for problem in crib.problems()])
+
+    def approvals(self) -> dict[str, str]:
+        return self.opened(lambda crib: {tool.name: crib.verdict(tool).decision.wire for tool in crib.tools()})
+
+    def call(self, name: str, args: dict[str, Any] | None = None, **how: Any) -> toolcrib.Result:
+        approver = how.pop("approver", None)
+        return self.opened(lambda crib: crib.call(name, args or {}, **how), approver=approver)
+
+
+@pytest.fixture
+def modules(home: Path, workspace: Path) -> Modules:
+    return Modules(home, workspace)

@@ -5,15 +5,27 @@ import hashlib
 import inspect
 import marshal
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from dataclasses import dataclass
-from typing import Any, get_type_hints, overload
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, get_args, get_type_hints, overload
 
 from ..core.context import Context
 from ..core.jsontext import JSON, canonical
-from ..core.limits import Limits, duration
+from ..core.limits import Limits, duration, view
 from ..core.schema import Schema
 from ..core.tool import NO_CAPABILITIES, Capabilities, Claim, Hooks, Tool
-from .signature import parameters_schema
+from .docstring import described
+from .signature import Convert, Output, output_of, parameters_of
+
+_TOLD_BYTES = 4096
+"""Longest word on a value that was yielded; the result holds it whole."""
+
+
+class Shape(NamedTuple):
+    """What stands between a call's JSON and a function that takes or gives more than that."""
+
+    convert: Convert | None = None
+    output: Output | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +37,13 @@ class FunctionBackend:
     """The parameter that takes the context, if there is one."""
     is_async: bool
     pin: str
+    shape: Shape | None = None
+    """None for a function whose arguments and whose value, awaited if it is async, are those of the call."""
     starts_process: bool = False
 
     def run(self, args: Mapping[str, JSON], ctx: Context) -> Coroutine[Any, Any, Any]:
+        if self.shape is not None:
+            return self._shaped(args, ctx, self.shape)
         if self.context_name is not None:
             args = {self.context_name: ctx, **args}
         # A coroutine function's own coroutine is all there is to wait for; a wrapper would cost as much as the call.
@@ -36,8 +52,38 @@ class FunctionBackend:
     async def _plain(self, args: Mapping[str, Any]) -> Any:
         return self.function(**args)
 
+    async def _shaped(self, args: Mapping[str, Any], ctx: Context, shape: Shape) -> Any:
+        if shape.convert is not None:
+            args = shape.convert(args)
+        if self.context_name is not None:
+            args = {self.context_name: ctx, **args}
+        value = self.function(**args)
+        if inspect.isasyncgen(value) or inspect.isgenerator(value):
+            value = await _collected(value, ctx)
+        elif inspect.isawaitable(value):
+            value = await value
+        return value if shape.output is None else shape.output.checked(value)
+
     def digest(self) -> str:
         return self.pin
+
+
+async def _collected(values: Any, ctx: Context) -> list[Any]:
+    """All that a generator yields, async or not. Whoever asked is told of each value as it comes."""
+    found: list[Any] = []
+
+    def keep(value: Any) -> None:
+        found.append(value)
+        ctx.progress(len(found), None, view(str(value), _TOLD_BYTES))
+
+    if inspect.isgenerator(values):
+        for value in values:
+            keep(value)
+        return found
+    async with aclosing(values):
+        async for value in values:
+            keep(value)
+    return found
 
 
 @overload
@@ -83,21 +129,46 @@ def _made(
 ) -> Tool:
     own_name = name or function.__name__
     hints = get_type_hints(function, include_extras=True)
-    context_name = next((each for each, hint in hints.items() if hint is Context and each != "return"), None)
-    schema = input_schema or parameters_schema(function, hints, without=context_name)
+    context_name = context_parameter(hints)
+    words = described(inspect.getdoc(function))
+    convert = None
+    if input_schema is None:
+        input_schema, convert = parameters_of(function, hints, without=context_name, about=words.parameters)
+    generates = inspect.isasyncgenfunction(function) or inspect.isgeneratorfunction(function)
+    shape = Shape(convert) if convert or generates else None
     code = inspect.unwrap(function).__code__
-    pin = hashlib.sha256(canonical([own_name, schema]) + marshal.dumps(code)).hexdigest()
+    pin = "sha256:" + hashlib.sha256(canonical([own_name, input_schema]) + marshal.dumps(code)).hexdigest()
     return Tool(
         name=own_name,
-        description=description or inspect.getdoc(function) or f"Custom tool: {own_name}",
-        schema=Schema(schema),
-        backend=FunctionBackend(function, context_name, inspect.iscoroutinefunction(function), "sha256:" + pin),
+        description=description or words.text or f"Custom tool: {own_name}",
+        schema=Schema(input_schema),
+        backend=FunctionBackend(function, context_name, inspect.iscoroutinefunction(function), pin, shape),
         source="function",
         origin=f"{code.co_filename}:{code.co_firstlineno}",
         version=version,
-        digest="sha256:" + pin,
+        digest=pin,
         capabilities=capabilities,
         limits=Limits() if timeout is None else Limits(seconds=duration(timeout)),
         hooks=Hooks(validate, dry_run, initialize, shutdown),
         needs_approval=needs_approval,
     )
+
+
+def context_parameter(hints: Mapping[str, Any]) -> str | None:
+    """The parameter that is annotated as `Context`, or as one that may be missing."""
+    found = (
+        name for name, hint in hints.items() if name != "return" and (hint is Context or Context in get_args(hint))
+    )
+    return next(found, None)
+
+
+def returned(function: Callable[..., Any]) -> Output | None:
+    """What a function is annotated to return, if that can be checked."""
+    hints = get_type_hints(function, include_extras=True)
+    return output_of(hints["return"]) if "return" in hints else None
+
+
+def with_output(made: Tool, backend: FunctionBackend, output: Output | None) -> Tool:
+    """The tool, with each result held against what it says it gives."""
+    shape = (backend.shape or Shape())._replace(output=output)
+    return made._replace(backend=replace(backend, shape=shape), output_schema=output and output.schema)

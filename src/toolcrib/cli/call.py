@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 import sys
+from contextlib import redirect_stdout
 from typing import Any
 
 from ..core.call import ErrorInfo, Result
@@ -89,7 +90,8 @@ async def _call(crib: Crib, asked: "Asked", before: dict[str, Any], words: list[
         timeout = _duration(ours["--timeout"]) if "--timeout" in ours else None
         async with _Ticker(name, asked) as ticker:
             dry_run = "--dry-run" in ours
-            result = await crib.call(name, args, timeout=timeout, dry_run=dry_run, progress=ticker.progress)
+            with redirect_stdout(sys.stderr):  # what a tool in this process prints is not its answer
+                result = await crib.call(name, args, timeout=timeout, dry_run=dry_run, progress=ticker.progress)
         return _report(result, as_json="--json" in ours)
     finally:
         await crib.close()

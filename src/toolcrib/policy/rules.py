@@ -16,6 +16,10 @@ _OWN = Verdict(Decision.PRE_APPROVED, "the program that runs this handed the too
 _READS = Verdict(Decision.PRE_APPROVED, "a built-in that only reads the workspace")
 _ELSE = Verdict(Decision.ASK, "nothing is configured for it, and the default is to ask")
 _ANY_OPTION = frozenset("*")
+_LOOSENING = "module"
+"""The source of tools whose claims may loosen: modules that the user's own configuration names, and nothing else."""
+_GROUPED = frozenset(("builtin", "module", "package"))
+"""Sources whose tools belong to a toolset."""
 
 
 class Voice(NamedTuple):
@@ -40,11 +44,13 @@ class Opinion(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Toolset:
-    """What the configuration says of a group of built-in tools."""
+    """What the configuration says of a group of tools."""
 
     tools: frozenset[str]
+    """Names of built-ins; from any other source, all its tools belong to the group."""
     default: Verdict | None = None
     entries: Mapping[str, Verdict] = field(default_factory=dict)
+    source: str = "builtin"
 
 
 class Anywhere:
@@ -63,7 +69,10 @@ class _Nowhere(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RulePolicy:
-    """Rules, entries for single tools, the tool's own claim. A claim can only tighten. `blocked` is absolute."""
+    """Rules, entries for single tools, the tool's own claim. `blocked` is absolute.
+
+    A claim can only tighten; that of a module which the user's own configuration names may also replace a default.
+    """
 
     entries: Mapping[str, Verdict] = field(default_factory=dict)
     default: Verdict | None = None
@@ -82,7 +91,7 @@ class RulePolicy:
         default = self.default
         if default is not None and default.decision is Decision.BLOCKED:
             return default
-        if tool.hooks.touches is None and not (self.rules and self._index(tool)):
+        if tool.hooks.touches is None and tool.source not in _GROUPED and not (self.rules and self._index(tool)):
             entry = self.entries.get(tool.name)
             claim = None if tool.needs_approval is None else _claimed(call, tool)
             if entry is None or claim is None:
@@ -163,10 +172,9 @@ class RulePolicy:
         return Voice("default", judged.default or _by_kind(tool))
 
     def _toolsets(self, tool: Tool) -> Iterator[Toolset]:
-        if tool.source == "builtin":
-            for toolset in self.toolsets:
-                if tool.name in toolset.tools:
-                    yield toolset
+        for toolset in self.toolsets:
+            if toolset.source == tool.source and (tool.source != "builtin" or tool.name in toolset.tools):
+                yield toolset
 
     def _index(self, tool: Tool) -> Index:
         held = self._known.get(tool.name)
@@ -199,11 +207,12 @@ def _by_kind(tool: Tool) -> Verdict:
 
 
 def _claimed(call: Call, tool: Tool) -> Verdict | None:
-    """What the tool says of itself, where that is stricter than saying nothing."""
+    """What the tool says of itself, where that is stricter than saying nothing, or where it may loosen."""
     claim = tool.needs_approval
     if callable(claim):
         claim = claim(call.args)
     if claim is True:
         claim = "ask"
     decision = Decision.PRE_APPROVED if claim is False else Decision.parse(claim)
-    return None if decision is Decision.PRE_APPROVED else Verdict(decision, "the tool itself says so")
+    heard = decision is not Decision.PRE_APPROVED or tool.source == _LOOSENING
+    return Verdict(decision, "the tool itself says so") if heard else None

@@ -15,7 +15,7 @@ from ..policy.rules import Toolset
 from ..policy.secrets import Grant, canonical_host, mentioned
 from ..sources.executable import ToolSettings
 from . import toolsets
-from .toolsets import RuleList, Toolsets
+from .toolsets import ModuleNamed, PackageNamed, RuleList, Toolsets
 
 if TYPE_CHECKING:
     from ..store.yamltext import Document
@@ -160,26 +160,45 @@ class _Reader:
         rules = []
         for name in value:
             at = ("toolsets", name)
-            if name in toolsets.LATER:
-                continue
-            if name not in toolsets.TOOLSETS:
-                known = ", ".join((*toolsets.TOOLSETS, *toolsets.LATER))
+            if name not in toolsets.KEYS:
+                known = ", ".join(toolsets.KEYS)
                 raise self._document.error(f"there is no toolset {name!r}; known are {known}", *at)
             section = self._section(at, name)
             if approval := self._section((*at, "approval"), "approval"):
+                tools = toolsets.TOOLSETS.get(name) or frozenset(self._get(section, (*at, "tools"), _words, ()))
                 entries = self._get(approval, (*at, "approval", "tools"), _mapping, {})
                 for tool in entries:
-                    if tool not in toolsets.TOOLSETS[name]:
+                    if tools and tool not in tools:
                         raise self._document.error(f"{name} has no tool {tool!r}", *at, "approval", "tools", tool)
                 approvals[name] = Toolset(
-                    toolsets.TOOLSETS[name],
+                    tools,
                     self._verdict((*at, "approval", "default")) if approval.get("default") is not None else None,
                     {tool: self._verdict((*at, "approval", "tools", tool)) for tool in entries},
+                    toolsets.SOURCES.get(name, "builtin"),
                 )
             roots |= self._get(section, (*at, "roots"), _roots, {})
             if section.get("rules") is not None:
                 rules.append(RuleList(self._document, (*at, "rules"), section["rules"]))
-        return Toolsets(frozenset(value), approvals, roots, tuple(rules))
+        return Toolsets(frozenset(value), approvals, roots, tuple(rules), self._module(), self._package())
+
+    def _module(self) -> ModuleNamed | None:
+        at = ("toolsets", "custom")
+        section = self._section(at, "custom")
+        path = self._get(section, (*at, "module"), _text, "")
+        tools = self._get(section, (*at, "tools"), _words, ())
+        if tools and not path:
+            raise self._document.error("toolsets.custom.tools: say with `module:` in which file", *at, "tools")
+        beside = os.path.dirname(os.path.abspath(self._document.path))
+        return ModuleNamed(os.path.normpath(os.path.join(beside, os.path.expanduser(path))), tools) if path else None
+
+    def _package(self) -> PackageNamed | None:
+        at = ("toolsets", "external")
+        section = self._section(at, "external")
+        package = self._get(section, (*at, "package"), _text, "")
+        attribute = self._get(section, (*at, "import"), _text, "")
+        if attribute and not package:
+            raise self._document.error("toolsets.external.import: say with `package:` of what", *at, "import")
+        return PackageNamed(package, attribute) if package else None
 
     def _section(self, at: tuple[str, ...], kind: str) -> Mapping[str, Any]:
         value = self._document.value
@@ -225,6 +244,11 @@ def _tightened(user: Config, project: Config, document: "Document") -> Config:
         message = f"line {document.line(*at)}: {'.'.join(at)} would loosen the user's configuration and is ignored"
         problems.append(Problem(document.path, "CONFIG_INVALID", message))
 
+    def refused(*at: str) -> None:
+        why = "a project's module needs a process of its own, which this version does not have"
+        message = f"line {document.line(*at)}: {'.'.join(at)} is ignored: {why}"
+        problems.append(Problem(document.path, "CONFIG_INVALID", message))
+
     approvals = dict(user.approval_tools)
     for name, verdict in project.approval_tools.items():
         if verdict.decision is Decision.PRE_APPROVED and name not in approvals:
@@ -268,7 +292,7 @@ def _tightened(user: Config, project: Config, document: "Document") -> Config:
         variables=tuple(name for name in user.variables if name in project.variables),
         sandbox=sandbox,
         tools=tools,
-        toolsets=user.toolsets.tightened(project.toolsets, ignored),
+        toolsets=user.toolsets.tightened(project.toolsets, ignored, refused),
         unprotected={**project.unprotected, **user.unprotected},
         problems=tuple(problems),
     )

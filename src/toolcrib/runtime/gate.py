@@ -48,7 +48,7 @@ def gate(
     tools = home.file("tools")
     if config.toolsets.roots.get(tools) == "write" and not os.path.exists(tools):
         home.directory("tools")  # where tools are to be made, the first one must find a place
-    places = Places(workspace, roots=config.toolsets.roots, protected=(home.path, *directories))
+    places = Places(workspace, roots=config.toolsets.roots, protected=(home.path, *directories, *config.toolsets.files))
     rules, problems = _rules(workspace, home, config, places)
     policy = RulePolicy(
         config.approval_tools,

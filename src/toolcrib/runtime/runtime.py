@@ -30,8 +30,10 @@ from ..policy.trust import PROJECT_DIR, Trust
 from ..sandbox.guard import GuardedFiles
 from ..sandbox.unconfined import Unconfined
 from ..sources.executable import ExecutableSource, Place, Settings, ToolSettings
+from ..sources.manifest import ManifestSource
 from ..sources.probe import Prober
 from ..sources.probe_cache import ProbeCache, undisturbed
+from ..sources.together import Together
 from ..store.artifacts import ArtifactFiles
 from ..store.blobs import Blobs
 from ..store.home import Home
@@ -109,7 +111,7 @@ class Crib:
             observers=(self.audit, self._stats),
             places=asyncio.Semaphore(places_at_once()),
         )
-        self._sources = self._find_sources()
+        self._sources = [*config.toolsets.sources(workspace, config.tools), *self._find_sources()]
         self._loaded: list[Loaded] | None = None
 
     # Looking
@@ -120,7 +122,7 @@ class Crib:
 
     def problems(self) -> tuple[Problem, ...]:
         """What is not on offer, and why."""
-        return (*self.config.problems, *self._misfits, *self._unread, *self.registry.problems())
+        return (*self.config.problems, *self._misfits, *self.registry.problems())
 
     def find(self, name: str) -> Tool | None:
         """A tool by its exposed name, or by its bare name where that is unambiguous."""
@@ -334,16 +336,14 @@ class Crib:
     def _tool_places(self, environ: Mapping[str, str]) -> tuple[list[str], list[str]]:
         """Where programs are looked for: the user's directories, and the project's."""
         config = self.config
-        self._unread: list[Problem] = []
+        self._folders_only: set[str] = set()
         global_dir = os.path.expanduser(config.global_dir) if config.global_dir else self.home.file("tools")
         project_dirs = [os.path.normpath(os.path.join(self.workspace, config.local_dir))]
         user_dirs = [os.path.abspath(global_dir)]
         for foreign in foreign_directories(self.workspace, environ):
-            if foreign.system == "forge" and "forge" in config.compat:
-                message = "these are folders with a tool.yaml, which this version does not read yet"
-                self._unread.append(Problem(foreign.path, "CONFIG_INVALID", message))
-            elif foreign.system in config.compat:
+            if foreign.system in config.compat:
                 (project_dirs if foreign.in_project else user_dirs).append(foreign.path)
+                self._folders_only |= {foreign.path} if foreign.system == "forge" else set()
         return user_dirs, project_dirs
 
     def _find_sources(self) -> list[Source]:
@@ -351,12 +351,14 @@ class Crib:
         if not config.enabled:
             return []
         settings = Settings(config.prefix, config.limits, config.variables, config.tools)
-        prober, cache = self.prober(), ProbeCache(self._cached, self._cache)
+        prober, cache = self.prober(), ProbeCache(*(kept := (self._cached, self._cache)))
+        path = self._host.environ.get("PATH", os.defpath) if "PATH" in config.variables else os.defpath
 
         def source(directory: str, rank: int, place: Place | None = None) -> Source:
-            return ExecutableSource(
-                directory, prober, cache, settings, rank=rank, place=place, skipped=self.audit.skipped
-            )
+            common: Any = {"rank": rank, "place": place, "skipped": self.audit.skipped}
+            programs = ExecutableSource(directory, prober, cache, settings, **common)
+            folders = ManifestSource(directory, settings, kept, path, **common)
+            return folders if directory in self._folders_only else Together(programs, folders)
 
         found: list[Source] = [source(directory, USER) for directory in user_dirs]
         trusted = self.trust.trusts(self.workspace)
