@@ -9,8 +9,7 @@ import pytest
 import toolcrib
 from toolcrib.builtins._tool import builtin, in_process
 from toolcrib.core.tool import NO_CAPABILITIES, NO_HOOKS
-from toolcrib.runtime import config as configuration
-from toolcrib.runtime import toolsets
+from toolcrib.runtime import config_file, toolsets
 from toolcrib.runtime.config import Config, read
 
 
@@ -134,7 +133,7 @@ def test_one_more_built_in_toolset_is_a_tool_and_two_entries(
     )
     monkeypatch.setattr("toolcrib.builtins.TOOLS", (clock,))
     monkeypatch.setitem(toolsets.TOOLSETS, "clock", frozenset(("tell_time",)))
-    for known in (toolsets.KEYS, configuration._SECTIONS):
+    for known in (toolsets.KEYS, config_file._SECTIONS):
         monkeypatch.setitem(known, "clock", ("approval",))
     (home / "config.yaml").write_text("toolsets: {clock: {approval: {tools: {tell_time: blocked}}}}")
     assert tools(home, workspace) == {"tell_time": "blocked"}

@@ -109,7 +109,7 @@ def test_a_host_that_ignores_sigchld_still_gets_the_output(drive) -> None:
     done = drive(
         "import asyncio, os, signal\n"
         "from toolcrib.core.process import Command\n"
-        "from toolcrib.sandbox.unconfined import Unconfined, UNKNOWN\n"
+        "from toolcrib.sandbox.program import UNKNOWN\nfrom toolcrib.sandbox.unconfined import Unconfined\n"
         "signal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
         "sandbox = Unconfined(f'tcignored{os.getpid()}')\n"
         "async def main():\n"

@@ -167,10 +167,10 @@ def test_a_skipped_tool_is_in_the_record_with_its_reason(shelf) -> None:
 
 def test_what_was_short_of_resources_is_asked_again(shelf, monkeypatch) -> None:
     """It says nothing about the program, so it is not kept."""
-    from toolcrib.sandbox import unconfined
+    from toolcrib.sandbox import program
 
     shelf.tool("one")
-    true_start = unconfined.start
+    true_start = program.start
 
     def start(argv, **about):
         if argv[0].endswith("/one"):
@@ -178,7 +178,7 @@ def test_what_was_short_of_resources_is_asked_again(shelf, monkeypatch) -> None:
         return true_start(argv, **about)
 
     with monkeypatch.context() as patch:
-        patch.setattr(unconfined, "start", start)
+        patch.setattr(program, "start", start)
         assert shelf.problem("one")[0] == "RESOURCE_EXHAUSTED"
     assert shelf.opened() == ["custom_tool_one"]
 

@@ -18,7 +18,7 @@ from ..core.jsontext import JSON
 from ..core.limits import ARTIFACT_BYTES, VIEW_BYTES
 from ..core.policy import Approver, Question, Verdict
 from ..core.registry import OWN, PROJECT, USER, Registry
-from ..core.source import Loaded, Problem, Source
+from ..core.source import Loaded, Problem
 from ..core.tool import Subject, Tool
 from ..observe.audit import Audit
 from ..observe.stats import Stats
@@ -29,19 +29,16 @@ from ..policy.request import Request, Surroundings, describe
 from ..policy.trust import PROJECT_DIR, Trust
 from ..sandbox.guard import GuardedFiles
 from ..sandbox.unconfined import Unconfined
-from ..sources.executable import ExecutableSource, Place, Settings, ToolSettings
-from ..sources.manifest import ManifestSource
+from ..sources.executable import ToolSettings
 from ..sources.probe import Prober
-from ..sources.probe_cache import ProbeCache, undisturbed
-from ..sources.together import Together
+from ..sources.probe_cache import undisturbed
 from ..store.artifacts import ArtifactFiles
 from ..store.blobs import Blobs
 from ..store.home import Home
 from ..store.state import State
-from .compat import foreign_directories
 from .config import BUILT_SANDBOXES, Config
+from .finding import find_sources, tool_directories
 from .gate import POLICY, Vault, gate
-from .project import ProjectSource
 
 _FDS_PER_PROCESS = 8
 _FDS_RESERVED = 48
@@ -70,10 +67,8 @@ class Crib:
         self.artifacts = ArtifactFiles(home)
         self._stats = Stats()
         identity, environ = new_id(), dict(os.environ)
-        self._user_dirs, self._project_dirs = self._tool_places(environ)
-        self._open_gate = partial(
-            gate, workspace, home, config, directories=(*self._user_dirs, *self._project_dirs), environ=environ
-        )
+        self._directories = tool_directories(workspace, home, config, environ)
+        self._open_gate = partial(gate, workspace, home, config, directories=self._directories.all, environ=environ)
         self._rules_seen, self._look_again = self._rules_stamp(), 0.0
         self.policy, self.places, self._misfits = self._open_gate()
         self._vault = Vault(config, environ, Grants(home.file("grants.json"), lambda data: None))
@@ -111,7 +106,12 @@ class Crib:
             observers=(self.audit, self._stats),
             places=asyncio.Semaphore(places_at_once()),
         )
-        self._sources = [*config.toolsets.sources(workspace, config.tools), *self._find_sources()]
+        self._sources = [
+            *config.toolsets.sources(workspace, config.tools),
+            *find_sources(
+                self._directories, workspace, home, config, self.prober(), self.trust, environ, self.audit.skipped
+            ),
+        ]
         self._loaded: list[Loaded] | None = None
 
     # Looking
@@ -141,7 +141,7 @@ class Crib:
 
     def tool_directories(self) -> tuple[str, ...]:
         """Where programs are looked for, the project's last."""
-        return (*self._user_dirs, *self._project_dirs) if self.config.enabled else ()
+        return self._directories.all if self.config.enabled else ()
 
     def stats(self) -> dict[str, Any]:
         """Counters of this crib's calls."""
@@ -333,53 +333,6 @@ class Crib:
         )
         return describe(question, subjects, around)
 
-    def _tool_places(self, environ: Mapping[str, str]) -> tuple[list[str], list[str]]:
-        """Where programs are looked for: the user's directories, and the project's."""
-        config = self.config
-        self._folders_only: set[str] = set()
-        global_dir = os.path.expanduser(config.global_dir) if config.global_dir else self.home.file("tools")
-        project_dirs = [os.path.normpath(os.path.join(self.workspace, config.local_dir))]
-        user_dirs = [os.path.abspath(global_dir)]
-        for foreign in foreign_directories(self.workspace, environ):
-            if foreign.system in config.compat:
-                (project_dirs if foreign.in_project else user_dirs).append(foreign.path)
-                self._folders_only |= {foreign.path} if foreign.system == "forge" else set()
-        return user_dirs, project_dirs
-
-    def _find_sources(self) -> list[Source]:
-        config, user_dirs, project_dirs = self.config, self._user_dirs, self._project_dirs
-        if not config.enabled:
-            return []
-        settings = Settings(config.prefix, config.limits, config.variables, config.tools)
-        prober, cache = self.prober(), ProbeCache(*(kept := (self._cached, self._cache)))
-        path = self._host.environ.get("PATH", os.defpath) if "PATH" in config.variables else os.defpath
-
-        def source(directory: str, rank: int, place: Place | None = None) -> Source:
-            common: Any = {"rank": rank, "place": place, "skipped": self.audit.skipped}
-            programs = ExecutableSource(directory, prober, cache, settings, **common)
-            folders = ManifestSource(directory, settings, kept, path, **common)
-            return folders if directory in self._folders_only else Together(programs, folders)
-
-        found: list[Source] = [source(directory, USER) for directory in user_dirs]
-        trusted = self.trust.trusts(self.workspace)
-        for directory in project_dirs:
-            if directory not in user_dirs:
-                below = os.path.relpath(directory, self.workspace)
-                place = Place(self.workspace, below, partial(self.trust.record, self.workspace))
-                inner = source(directory, PROJECT, place) if trusted else None
-                found.append(ProjectSource(inner, directory, self.workspace, self.trust, prefix=config.prefix))
-        return found
-
-    def _cached(self, directory: str) -> bytes | None:
-        try:
-            with open(self.home.file("cache", _cache_name(directory)), "rb") as file:
-                return file.read()
-        except OSError:
-            return None
-
-    def _cache(self, directory: str, data: bytes) -> None:
-        self.home.replace(data, "cache", _cache_name(directory))
-
 
 def places_at_once() -> int:
     """How many processes may run at once, so that descriptors never run out."""
@@ -393,7 +346,3 @@ def _stamp(path: str) -> tuple[int, ...] | None:
     except OSError:
         return None
     return seen.st_ino, seen.st_mtime_ns, seen.st_ctime_ns, seen.st_size
-
-
-def _cache_name(directory: str) -> str:
-    return "probes-" + directory.replace("%", "%25").replace("/", "%2F")[-200:] + ".json"

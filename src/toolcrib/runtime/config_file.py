@@ -1,0 +1,198 @@
+"""One file of the configuration, checked key by key."""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from ..core.limits import Limits, duration, size
+from ..core.policy import Decision, Verdict
+from ..policy.rules import Toolset
+from ..policy.secrets import Grant
+from ..sources.executable import ToolSettings
+from . import toolsets
+from .config import BUILT_SANDBOXES, SANDBOXES, Config
+from .config_values import (
+    boolean,
+    compat,
+    mapping,
+    one_of,
+    passed_on,
+    prefix,
+    roots,
+    secret_grants,
+    secret_templates,
+    text,
+    variables,
+    words,
+)
+from .toolsets import ModuleNamed, PackageNamed, RuleList, Toolsets
+
+if TYPE_CHECKING:
+    from ..store.yamltext import Document
+
+_SECTIONS = {
+    "": ("approval", "custom_tools", "toolsets", "sandbox", "tools", "network", "mcp_servers", "compat"),
+    "approval": ("default", "tools"),
+    "custom_tools": (
+        "enabled", "global_dir", "local_dir", "timeout", "max_output_size", "max_memory", "env_whitelist", "prefix",
+    ),
+    "tools": ("timeout", "sandbox", "network", "env", "secrets", "warm"),
+    "network": ("allow",),
+    **toolsets.KEYS,
+}  # fmt: skip
+
+
+class ConfigFile:
+    """Checks a document key by key and applies it."""
+
+    def __init__(self, document: "Document") -> None:
+        self._document = document
+        self._root = self._section((), "")
+
+    def apply(self, config: Config) -> Config:
+        approval = self._section(("approval",), "approval")
+        custom = self._section(("custom_tools",), "custom_tools")
+        limits = Limits(
+            self._get(custom, ("custom_tools", "timeout"), duration, config.limits.seconds),
+            self._get(custom, ("custom_tools", "max_output_size"), size, config.limits.output_bytes),
+            self._get(custom, ("custom_tools", "max_memory"), size, config.limits.memory_bytes),
+        )
+        self._get(self._root, ("mcp_servers",), mapping, {})  # known; read by what will use them
+        self._get(self._section(("network",), "network"), ("network", "allow"), words, ())
+        tools, unprotected = self._tools()
+        secrets, templates = self._secrets()
+        default = approval.get("default")
+        return replace(
+            config,
+            approval_default=None if default is None else self._verdict(("approval", "default")),
+            approval_tools={
+                name: self._verdict(("approval", "tools", name)) for name in mapping(approval.get("tools") or {})
+            },
+            enabled=self._get(custom, ("custom_tools", "enabled"), boolean, config.enabled),
+            global_dir=self._get(custom, ("custom_tools", "global_dir"), text, config.global_dir),
+            local_dir=self._get(custom, ("custom_tools", "local_dir"), text, config.local_dir),
+            limits=limits,
+            variables=self._get(custom, ("custom_tools", "env_whitelist"), variables, config.variables),
+            prefix=self._get(custom, ("custom_tools", "prefix"), prefix, config.prefix),
+            sandbox=self._get(self._root, ("sandbox",), one_of(SANDBOXES), config.sandbox),
+            tools=tools,
+            secrets=secrets,
+            templates=templates,
+            toolsets=self._toolsets(),
+            unprotected=unprotected,
+            compat=self._get(self._root, ("compat",), compat, config.compat),
+        )
+
+    def _tools(self) -> tuple[dict[str, ToolSettings], dict[str, str]]:
+        settings, unprotected = {}, {}
+        for name in self._get(self._root, ("tools",), mapping, {}):
+            at = ("tools", name)
+            section = self._section(at, "tools")
+            self._get(section, (*at, "warm"), boolean, False)
+            sandbox = self._get(section, (*at, "sandbox"), one_of(SANDBOXES), "auto")
+            network = self._get(section, (*at, "network"), one_of(("on", "off")), "on")
+            if sandbox not in BUILT_SANDBOXES:
+                unprotected[name] = f"sandbox: {sandbox}"
+            elif network == "off":
+                unprotected[name] = "network: off"
+            settings[name] = ToolSettings(
+                self._get(section, (*at, "timeout"), duration, None),
+                self._get(section, (*at, "env"), passed_on, ()),
+            )
+        return settings, unprotected
+
+    def _secrets(self) -> tuple[dict[str, tuple[Grant, ...]], dict[str, dict[str, str]]]:
+        grants, templates = {}, {}
+        for name, section in (self._root.get("tools") or {}).items():
+            at = ("tools", name)
+            if granted := self._get(section or {}, (*at, "secrets"), secret_grants, ()):
+                grants[name] = granted
+            if made := self._get(section or {}, (*at, "env"), secret_templates, {}):
+                templates[name] = made
+        return grants, templates
+
+    def _toolsets(self) -> Toolsets:
+        value = self._get(self._root, ("toolsets",), mapping, None)
+        if value is None:
+            return Toolsets()
+        approvals: dict[str, Toolset] = {}
+        places: dict[str, str] = {}
+        rules = []
+        for name in value:
+            at = ("toolsets", name)
+            if name not in toolsets.KEYS:
+                known = ", ".join(toolsets.KEYS)
+                raise self._document.error(f"there is no toolset {name!r}; known are {known}", *at)
+            section = self._section(at, name)
+            if approval := self._section((*at, "approval"), "approval"):
+                tools = toolsets.TOOLSETS.get(name) or frozenset(self._get(section, (*at, "tools"), words, ()))
+                entries = self._get(approval, (*at, "approval", "tools"), mapping, {})
+                for tool in entries:
+                    if tools and tool not in tools:
+                        raise self._document.error(f"{name} has no tool {tool!r}", *at, "approval", "tools", tool)
+                approvals[name] = Toolset(
+                    tools,
+                    self._verdict((*at, "approval", "default")) if approval.get("default") is not None else None,
+                    {tool: self._verdict((*at, "approval", "tools", tool)) for tool in entries},
+                    toolsets.SOURCES.get(name, "builtin"),
+                )
+            places |= self._get(section, (*at, "roots"), roots, {})
+            if section.get("rules") is not None:
+                rules.append(RuleList(self._document, (*at, "rules"), section["rules"]))
+        return Toolsets(frozenset(value), approvals, places, tuple(rules), self._module(), self._package())
+
+    def _module(self) -> ModuleNamed | None:
+        at = ("toolsets", "custom")
+        section = self._section(at, "custom")
+        path = self._get(section, (*at, "module"), text, "")
+        tools = self._get(section, (*at, "tools"), words, ())
+        if tools and not path:
+            raise self._document.error("toolsets.custom.tools: say with `module:` in which file", *at, "tools")
+        beside = os.path.dirname(os.path.abspath(self._document.path))
+        return ModuleNamed(os.path.normpath(os.path.join(beside, os.path.expanduser(path))), tools) if path else None
+
+    def _package(self) -> PackageNamed | None:
+        at = ("toolsets", "external")
+        section = self._section(at, "external")
+        package = self._get(section, (*at, "package"), text, "")
+        attribute = self._get(section, (*at, "import"), text, "")
+        if attribute and not package:
+            raise self._document.error("toolsets.external.import: say with `package:` of what", *at, "import")
+        return PackageNamed(package, attribute) if package else None
+
+    def _section(self, at: tuple[str, ...], kind: str) -> Mapping[str, Any]:
+        value = self._document.value
+        for key in at:
+            value = (value or {}).get(key)
+        if value is None:
+            return {}
+        if not isinstance(value, dict):
+            raise self._document.error(f"{'.'.join(at) or 'the file'} must be a mapping of keys to values", *at)
+        known = _SECTIONS[kind]
+        for key in value:
+            if key not in known:
+                near = get_close_matches(key, known, n=1)
+                hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
+                raise self._document.error(f"unknown key {key!r}; {hint}", *at, key)
+        return value
+
+    def _get(self, section: Mapping[str, Any], at: tuple[str, ...], read_as: Callable[[Any], Any], default: Any) -> Any:
+        value = section.get(at[-1])
+        if value is None:
+            return default
+        try:
+            return read_as(value)
+        except ValueError as exc:
+            raise self._document.error(f"{'.'.join(at)}: {exc}", *at) from None
+
+    def _verdict(self, at: tuple[str, ...]) -> Verdict:
+        value = self._document.value
+        for key in at:
+            value = value[key]
+        try:
+            decision = Decision.parse(value)
+        except ValueError as exc:
+            raise self._document.error(f"{'.'.join(at)}: {exc}", *at) from None
+        return Verdict(decision, f"{'.'.join(at)} in {self._document.path}:{self._document.line(*at)}")
