@@ -94,7 +94,7 @@ class FakeHands:
         self.confirmed.append(message)
         return self.confirms
 
-    async def call_from(self, ctx: Context, name: str, args: Mapping[str, JSON]) -> Result:
+    async def call_from(self, ctx: Context, name: str, args: Mapping[str, JSON], limit: float | None) -> Result:
         self.called.append((name, dict(args)))
         return self.results[name]
 

@@ -8,7 +8,7 @@ import pytest
 
 from toolcrib.core.context import new_id
 from toolcrib.core.process import Captured, Command, Completed
-from toolcrib.sandbox import poller, program, spawn, sweep
+from toolcrib.sandbox import child, poller, spawn, sweep
 from toolcrib.sandbox.unconfined import Unconfined
 from toolcrib.testing import ScriptedSandbox
 
@@ -47,7 +47,7 @@ def sandbox(request, monkeypatch):
     if kind.endswith("Python"):
         monkeypatch.setattr(spawn, "FAST", False)
     if kind.endswith("system"):  # no pidfd, no epoll, no /proc
-        monkeypatch.setattr(program, "LINUX", False)
+        monkeypatch.setattr(child, "LINUX", False)
         monkeypatch.setattr(sweep, "LINUX", False)
         monkeypatch.setattr(poller, "_HAS_EPOLL", False)
     sandbox = Unconfined(new_id())

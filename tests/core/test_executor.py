@@ -136,7 +136,7 @@ def test_a_crash_is_an_execution_error(bench) -> None:
 
 
 def test_a_tool_that_cries_timeout_is_not_a_timeout(bench) -> None:
-    """TRAPS: a tool that raised an error called "Timeout" reported as a timeout."""
+    """a tool that raised an error called "Timeout" reported as a timeout."""
     assert bench(own_timeout).call("own_timeout").error.code == "EXECUTION_ERROR"
 
 
@@ -184,7 +184,7 @@ def test_a_timeout_stops_the_tool(bench) -> None:
 
 
 def test_the_callers_timeout_wins(bench) -> None:
-    """C30; TRAPS: `timeout: 0.5` became 0."""
+    """C30; `timeout: 0.5` became 0."""
     assert bench(hang).call("hang", timeout=0.02).error.details["seconds"] == 0.02
 
 
@@ -309,7 +309,7 @@ RETRY = Retry(max_attempts=3, delay_ms=0, backoff_multiplier=2)
 
 @pytest.mark.parametrize("claim", ["idempotent", "retryable"])
 def test_retries_what_is_safe_to_repeat(bench, claim: str) -> None:
-    """C32; TRAPS: retry declared and never made."""
+    """C32; retry declared and never made."""
     result = bench(flaky([ValueError("1"), ValueError("2")], capabilities=Capabilities(**{claim: True}))).call(
         "flaky", retry=RETRY
     )
@@ -317,7 +317,7 @@ def test_retries_what_is_safe_to_repeat(bench, claim: str) -> None:
 
 
 def test_does_not_retry_what_may_have_happened(bench) -> None:
-    """TRAPS: retry of what is not idempotent."""
+    """retry of what is not idempotent."""
     result = bench(flaky([ValueError("1")])).call("flaky", retry=RETRY)
     assert (result.error.message, result.metadata["attempts"]) == ("1", 1)
 
@@ -440,7 +440,7 @@ def test_tools_that_call_each_other_for_ever_are_stopped(bench) -> None:
 
 
 def test_every_outcome_is_told(bench) -> None:
-    """C38; TRAPS: stats that miss unknown and invalid calls."""
+    """C38; stats that miss unknown and invalid calls."""
     crib = bench(greet, fail)
     for name, args in (("greet", {"name": "Bob"}), ("greet", {}), ("nope", {}), ("fail", {})):
         crib.call(name, args)

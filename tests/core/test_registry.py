@@ -45,13 +45,13 @@ def test_a_taken_name_raises_in_the_seeds_words() -> None:
 
 @pytest.mark.parametrize("name", ["", "bad name", "../x", "a" * 65, "bаsh", "x\n", "a.b", "a/b", "\x1b[2J"])
 def test_what_is_not_a_name_is_refused(name: str) -> None:
-    """K47; TRAPS: a tool called `bad name/..` registered. One of these has a Cyrillic letter."""
+    """K47; a tool called `bad name/..` registered. One of these has a Cyrillic letter."""
     with pytest.raises(ValueError, match="not a tool name"):
         Registry().register(made(name))
 
 
 def test_project_covers_user_and_gives_it_back() -> None:
-    """K6; TRAPS: removal must bring back the very tool it covered."""
+    """K6; removal must bring back the very tool it covered."""
     registry = Registry()
     users, projects = made("hello", origin="user"), made("hello", origin="project")
     registry.add([users], rank=USER)
@@ -96,7 +96,7 @@ def test_a_held_name_never_falls_back_to_the_covered_tool() -> None:
 
 
 def test_the_order_does_not_depend_on_chance() -> None:
-    """K53, TRAPS: a listing in random order. Built-in and own first, then MCP, then the rest, each by name."""
+    """K53, a listing in random order. Built-in and own first, then MCP, then the rest, each by name."""
     tools = [
         made("z", source="builtin"),
         made("b", source="mcp"),
@@ -156,3 +156,17 @@ def test_initialize_and_shutdown_reach_every_tool_that_wants_them() -> None:
 
     asyncio.run(live())
     assert happened == ["initialize in /here", "shutdown"]
+
+
+def test_nothing_holds_the_name_of_a_tool_that_nothing_covers() -> None:
+    """A file somewhere whose name is a built-in's takes nothing away."""
+    registry = Registry()
+    registry.register(made("read_file"))
+    registry.add(
+        [],
+        [Problem("/x/read_file", "WORKSPACE_UNTRUSTED", "untrusted", holds=("read_file", "read-file"))],
+        rank=PROJECT,
+    )
+    assert registry.names() == ("read_file",)
+    assert (registry.held("read_file"), registry.held("read-file")) == (None, None)
+    assert len(registry.problems()) == 1

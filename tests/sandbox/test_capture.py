@@ -88,7 +88,7 @@ def test_yes_is_counted_exactly_and_kept_in_an_artifact(yard, tmp_path) -> None:
 
 
 def test_the_exact_number_of_bytes_of_a_known_flood(yard, tmp_path) -> None:
-    """TRAPS: "More than 1 MB turned into "command failed"" and "Output cut at the limit without a word." """
+    """ "More than 1 MB turned into "command failed"" and "Output cut at the limit without a word." """
     done = yard.sh("head -c 100000000 /dev/zero; head -c 7654321 /dev/zero >&2", artifacts=Files(tmp_path))
     assert (done.code, done.stdout.total, done.stderr.total) == (0, 100_000_000, 7_654_321)
     assert done.stdout.artifact[2] == ARTIFACT_BYTES
@@ -159,7 +159,7 @@ def test_at_the_limit_and_one_beside_it(size) -> None:
     ],
 )
 def test_any_bytes_stay_readable(yard, raw, shown) -> None:
-    """TRAPS: "One invalid UTF-8 byte made output empty with exit 0." """
+    """ "One invalid UTF-8 byte made output empty with exit 0." """
     done = yard.run("/bin/cat", stdin=raw)
     assert (done.code, done.stdout.head, done.stdout.text()) == (0, raw, shown)
 

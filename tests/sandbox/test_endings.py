@@ -29,7 +29,7 @@ async def timed(work, seconds: float):
 
 
 def test_a_grandchild_that_holds_the_output_does_not_hold_the_call(yard, holder) -> None:
-    """TRAPS: "A grandchild that keeps the pipe open … Return when the direct child has exited; drain briefly; kill the rest."
+    """ "A grandchild that keeps the pipe open … Return when the direct child has exited; drain briefly; kill the rest."
     and "`killpg` misses children that called `setsid`"."""
     yard.sh("true")
     began = time.monotonic()
@@ -41,7 +41,7 @@ def test_a_grandchild_that_holds_the_output_does_not_hold_the_call(yard, holder)
 
 
 def test_a_hang_with_such_a_grandchild_ends_within_a_second_of_its_limit(yard, holder) -> None:
-    """TRAPS: "asyncio's `Process.wait()` hangs while a descendant holds stdout." """
+    """ "asyncio's `Process.wait()` hangs while a descendant holds stdout." """
     assert asyncio.run(timed(yard.exec(holder, "hang"), 0.3)) < 1
     assert yard.left() == []
 
@@ -55,7 +55,7 @@ def test_waiting_for_it_costs_no_processor_time(yard, holder) -> None:
 
 
 def test_output_written_by_a_descendant_during_the_drain_is_kept(yard) -> None:
-    """TRAPS: "a third 20 s on `sleep 20 & echo`" """
+    """ "a third 20 s on `sleep 20 & echo`" """
     done = yard.sh("(sleep 0.05; echo late) & echo early")
     assert (done.stdout.head, done.cut_off) == (b"early\nlate\n", False)
     began = time.monotonic()

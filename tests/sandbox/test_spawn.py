@@ -102,7 +102,7 @@ def test_a_working_directory_that_is_gone_is_named(yard, tmp_path) -> None:
 
 
 def test_an_argument_of_a_mebibyte_is_too_long_and_that_is_said(yard) -> None:
-    """TRAPS: "An environment variable over 128 KiB is E2BIG" """
+    """ "An environment variable over 128 KiB is E2BIG" """
     assert "too long" in str(refused(yard, "/bin/echo", "x" * 1024 * 1024))
     assert "too long" in str(refused(yard, "/bin/echo", env={"BIG": "x" * 200_000}))
 

@@ -20,7 +20,7 @@ def test_a_program_ends_with_its_status_and_both_streams_apart(yard) -> None:
 
 
 def test_every_exit_status_comes_back_as_it_is(yard) -> None:
-    """TRAPS: "Exit code 3 reported as 1." """
+    """ "Exit code 3 reported as 1." """
 
     async def all_of_them() -> list[int]:
         at_once = asyncio.Semaphore(16)
@@ -40,7 +40,7 @@ def test_death_by_a_signal_is_128_and_its_number(yard, number) -> None:
 
 
 def test_stderr_is_kept_after_stdout_closed(yard) -> None:
-    """TRAPS: "stderr lost after stdout closed." """
+    """ "stderr lost after stdout closed." """
     done = yard.sh("echo first; exec 1>&-; echo second >&2; exit 4")
     assert (done.code, done.stdout.head, done.stderr.head) == (4, b"first\n", b"second\n")
 
@@ -51,7 +51,7 @@ def test_a_program_that_closes_all_its_streams_and_lives_on_is_waited_for(yard, 
 
 
 def test_stdin_is_closed_after_the_input(yard) -> None:
-    """K28. TRAPS: "stdin left open hangs tools that read it (`jq`)." """
+    """K28. "stdin left open hangs tools that read it (`jq`)." """
     assert yard.sh("cat; cat", stdin=b'{"a": 1}').stdout.head == b'{"a": 1}'
     assert yard.sh("wc -c", stdin=b"").stdout.head.strip() == b"0"
 
@@ -64,7 +64,7 @@ def test_five_mebibytes_of_input_that_nobody_reads(yard) -> None:
 
 
 def test_five_mebibytes_of_input_go_through_whole(yard) -> None:
-    """TRAPS: "An environment variable over 128 KiB is E2BIG: big arguments cannot go by environment or argv." """
+    """ "An environment variable over 128 KiB is E2BIG: big arguments cannot go by environment or argv." """
     sent = os.urandom(5 * 1024 * 1024)
     done = yard.run("/bin/cat", stdin=sent, keep=8 * 1024 * 1024)
     assert done.stdout.head == sent
@@ -109,7 +109,7 @@ def test_a_host_that_ignores_sigchld_still_gets_the_output(drive) -> None:
     done = drive(
         "import asyncio, os, signal\n"
         "from toolcrib.core.process import Command\n"
-        "from toolcrib.sandbox.program import UNKNOWN\nfrom toolcrib.sandbox.unconfined import Unconfined\n"
+        "from toolcrib.sandbox.child import UNKNOWN\nfrom toolcrib.sandbox.unconfined import Unconfined\n"
         "signal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
         "sandbox = Unconfined(f'tcignored{os.getpid()}')\n"
         "async def main():\n"

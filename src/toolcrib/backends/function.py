@@ -11,11 +11,12 @@ from typing import Any, NamedTuple, get_args, get_type_hints, overload
 
 from ..core.context import Context
 from ..core.jsontext import JSON, canonical
-from ..core.limits import Limits, duration, view
+from ..core.limits import Limits, duration
 from ..core.schema import Schema
 from ..core.tool import NO_CAPABILITIES, Capabilities, Claim, Hooks, Tool
 from .docstring import described
 from .signature import Convert, Output, output_of, parameters_of
+from .view import view
 
 _TOLD_BYTES = 4096
 """Longest word on a value that was yielded; the result holds it whole."""

@@ -17,6 +17,11 @@ from ..core.process import Captured, Command, Completed
 _KEY = re.compile(r"[A-Za-z0-9_.-]+")
 _digests: dict[str, tuple[tuple[int, int, int, int], str]] = {}
 _EXECUTE = 0o111
+_FIRST_LINE = 256
+_PYTHON = re.compile(r"python[0-9.]*")
+
+Worker = tuple[tuple[str, ...], tuple[str, ...]]
+"""An interpreter, and what it is to have ready."""
 
 
 class ProcessBackend(NamedTuple):
@@ -29,6 +34,8 @@ class ProcessBackend(NamedTuple):
     """`run`: argv says what to do. `amp-json`, `amp-text`: `TOOLBOX_ACTION` does."""
     pinned: str = ""
     """The digest of what was described, and so of what may run; empty: of what lies there at the call."""
+    warm: bool = False
+    """Written in Python, a worker that has its libraries at hand may run it."""
 
     @property
     def starts_process(self) -> bool:
@@ -43,7 +50,8 @@ class ProcessBackend(NamedTuple):
             argv, own["TOOLBOX_ACTION"] = (program,), "execute"
         stdin = _lines(args) if self.dialect == "amp-text" else dump(args)
         try:
-            done = await run_program(argv, ctx, variables=self.variables, own=own, stdin=stdin)
+            warm = worker_for(program) if self.warm else None
+            done = await run_program(argv, ctx, variables=self.variables, own=own, stdin=stdin, warm=warm)
         except ToolError as exc:
             raise in_terms_of(self.program, program, exc) from None
         return _answer(done, ctx)
@@ -59,24 +67,50 @@ async def run_program(
     variables: tuple[str, ...],
     own: Mapping[str, str] = MappingProxyType({}),
     stdin: bytes = b"",
+    warm: Worker | None = None,
+    channel: int = -1,
+    cwd: str = "",
 ) -> Completed:
-    """Start a program for a call, with the variables named, the tool's secrets and its `own`, and wait for its end."""
-    environ = ctx.host.environ
-    env = {name: environ[name] for name in variables if name in environ}
-    env |= ctx.host.secrets(ctx.tool_name)
-    env["TOOLCRIB_WORKSPACE"] = ctx.cwd
-    env["TOOLCRIB_SESSION"] = ctx.session
-    env["TOOLCRIB_CALL_ID"] = ctx.call_id
-    env |= own
-    env |= callers(environ)
-    host = ctx.host
-    command = Command(argv, ctx.cwd, ctx.call_id, env, stdin, ctx.limits, host.artifacts, host.filters)
+    """Start a program for a call, with the variables named, the tool's secrets and its `own`, and wait for its end.
+
+    It starts in the workspace, unless `cwd` says otherwise.
+    """
+    host, env = ctx.host, environment(ctx, variables, {"TOOLCRIB_CALL_ID": ctx.call_id, **own})
+    limits, place = ctx.limits, cwd or ctx.cwd
+    command = Command(argv, place, ctx.call_id, env, stdin, limits, host.artifacts, host.filters, warm, channel)
 
     def ended(done: Completed) -> None:
         ctx.report.update(_metadata(done))
         ctx.evidence = partial(_evidence, done)
 
     return await ctx.sandbox.exec(command, ended=ended)
+
+
+def environment(ctx: Context, variables: tuple[str, ...], own: Mapping[str, str]) -> dict[str, str]:
+    """What a program finds in its environment: the variables named, the tool's secrets, where it is, and its `own`."""
+    environ = ctx.host.environ
+    env = {name: environ[name] for name in variables if name in environ}
+    env |= ctx.host.secrets(ctx.tool_name)
+    env["TOOLCRIB_WORKSPACE"] = ctx.cwd
+    env["TOOLCRIB_SESSION"] = ctx.session
+    env |= own
+    env |= callers(environ)
+    return env
+
+
+def worker_for(script: str) -> Worker | None:
+    """The interpreter that a script's first line names, if that is Python, and the script itself."""
+    try:
+        with open(script, "rb") as file:
+            line = file.readline(_FIRST_LINE)
+    except OSError:
+        return None
+    words = line[2:].decode("utf-8", "replace").split() if line.startswith(b"#!") else []
+    if words and os.path.basename(words[0]) == "env":
+        words = words[2:] if words[1:2] == ["-S"] else words[1:2]
+    if not words or not _PYTHON.fullmatch(os.path.basename(words[0])):
+        return None
+    return tuple(words), (script,)
 
 
 def in_terms_of(program: str, copy: str, exc: ToolError) -> ToolError:
@@ -195,4 +229,6 @@ def _metadata(done: Completed) -> dict[str, JSON]:
     }
     if done.cut_off:
         about["output_incomplete"] = True
+    if done.warm:
+        about["warm"] = True
     return about

@@ -54,7 +54,7 @@ class Hands(Protocol):
 
     async def confirm(self, ctx: "Context", message: str) -> bool: ...
 
-    async def call_from(self, ctx: "Context", name: str, args: Mapping[str, JSON]) -> Result: ...
+    async def call_from(self, ctx: "Context", name: str, args: Mapping[str, JSON], limit: float | None) -> Result: ...
 
     def log(self, ctx: "Context", level: str, message: str) -> None: ...
 
@@ -62,7 +62,7 @@ class Hands(Protocol):
 class Context:
     """One call's view of the world, handed to the tool that runs it."""
 
-    __slots__ = ("_hands", "_judged", "evidence", "host", "limits", "over", "report", "request", "tool_name")
+    __slots__ = ("_hands", "_judged", "evidence", "host", "limits", "over", "placed", "report", "request", "tool_name")
 
     def __init__(
         self, host: Host, call: Call, limits: Limits, hands: Hands, judged: Mapping[str, str] = MappingProxyType({})
@@ -71,6 +71,8 @@ class Context:
         self.tool_name = call.name
         self.over = False
         """The caller gave up, or the time was over; nobody waits for the tool any more."""
+        self.placed = False
+        """It has one of the places for processes."""
         self.report: dict[str, JSON] = {}
         """Goes into the result's metadata."""
         self.evidence: Callable[[], dict[str, JSON]] = dict
@@ -118,9 +120,9 @@ class Context:
         """Ask the person before something destructive. Nobody to ask means no."""
         return await self._hands.confirm(self, message)
 
-    async def call(self, name: str, args: Mapping[str, JSON]) -> Result:
+    async def call(self, name: str, args: Mapping[str, JSON], *, timeout: float | None = None) -> Result:
         """Use another tool, through the same gate, judged as itself."""
-        return await self._hands.call_from(self, name, args)
+        return await self._hands.call_from(self, name, args, timeout)
 
 
 class Log:

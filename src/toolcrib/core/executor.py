@@ -141,13 +141,13 @@ class Executor:
         try:
             if not backend.starts_process:
                 return writable(await within(work, limits.seconds))
-            return await self._in_place(run, work, limits.seconds)
+            return await self._in_place(run, ctx, work, limits.seconds)
         except Expired:
             ctx.over = True
             message = f"{tool.name} ran longer than {limits.seconds:g} s and was ended"
             raise ToolError(message, code="TIMEOUT", details={"seconds": limits.seconds, **ctx.evidence()}) from None
 
-    async def _in_place(self, run: _Run, work: Coroutine[Any, Any, Any], seconds: float) -> Any:
+    async def _in_place(self, run: _Run, ctx: Context, work: Coroutine[Any, Any, Any], seconds: float) -> Any:
         """Run when there is a place for one more process."""
         asked = perf_counter()
         try:
@@ -155,11 +155,13 @@ class Executor:
         except BaseException:
             work.close()
             raise
+        ctx.placed = True
         try:
             run.started += perf_counter() - asked  # waiting in our own queue does not count
             return await within(work, seconds)
         finally:
-            self.places.release()
+            if ctx.placed:
+                self.places.release()
 
     def _record(self, run: _Run, data: JSON, error: ErrorInfo | None) -> Result:
         """Make the result and tell the observers, before anybody else hears of it."""
@@ -201,12 +203,21 @@ class Executor:
         question = Question(ctx.request, tool, "the tool asks", self.host.conceal(message))
         return (await self.approver.approve(question)).allowed
 
-    async def call_from(self, ctx: Context, name: str, args: Mapping[str, JSON]) -> Result:
+    async def call_from(self, ctx: Context, name: str, args: Mapping[str, JSON], limit: float | None) -> Result:
         outer = ctx.request
         if outer.depth + 1 >= MAX_DEPTH:
             raise ToolError(f"more than {MAX_DEPTH} tools call each other", code="RESOURCE_EXHAUSTED")
-        inner = Call(name, args, self.host.next_id(), outer.session, f"tool {outer.name}", depth=outer.depth + 1)
-        return await self.call(inner)
+        asker, depth = f"tool {outer.name}", outer.depth + 1
+        inner = self.call(Call(name, args, self.host.next_id(), outer.session, asker, limit, depth=depth))
+        if not ctx.placed:
+            return await inner
+        ctx.placed = False
+        self.places.release()  # a tool that waits for another leaves its place: it could be the one that is waited for
+        try:
+            return await inner
+        finally:
+            await self.places.acquire()
+            ctx.placed = True
 
     def log(self, ctx: Context, level: str, message: str) -> None:
         self._tell(Logged(ctx.request, level, self.host.conceal(message)))

@@ -60,13 +60,3 @@ def _quantity(value: object, units: dict[str, float]) -> float | None:
     elif isinstance(value, str) and (match := _QUANTITY.fullmatch(value.strip())) and match[2].lower() in units:
         found = float(match[1]) * units[match[2].lower()]
     return found if found is not None and 0 < found < float("inf") else None
-
-
-def view(text: str, limit: int = VIEW_BYTES) -> str:
-    """Head and tail of a text that is too long to show, with what was left out in between."""
-    raw = text.encode("utf-8", "surrogatepass")
-    if len(raw) <= limit:
-        return text
-    head, tail = raw[: limit // 2].decode("utf-8", "ignore"), raw[-(limit // 2) :].decode("utf-8", "ignore")
-    left_out = len(raw) - len(head.encode()) - len(tail.encode())
-    return f"{head}\n[… {left_out} of {len(raw)} bytes left out …]\n{tail}"

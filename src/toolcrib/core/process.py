@@ -45,6 +45,10 @@ class Command(NamedTuple):
     artifacts: Artifacts | None = None
     filters: Callable[[], Filter | None] | None = None
     """Makes one for each output stream."""
+    warm: tuple[tuple[str, ...], tuple[str, ...]] | None = None
+    """An interpreter, and what it has ready: such a worker may run this in a fork of itself, sparing the start."""
+    channel: int = -1
+    """A descriptor that the program is handed beside these; `TOOLCRIB_CHANNEL` has its number."""
 
 
 class Captured(NamedTuple):
@@ -63,7 +67,7 @@ class Captured(NamedTuple):
     def text(self) -> str:
         """Readable whatever the bytes: one that is not UTF-8 is shown as `\\xNN`, and nothing is dropped in silence."""
         if not self.omitted:
-            return _readable(self.head + self.tail)
+            return (self.head + self.tail).decode("utf-8", "backslashreplace")
         where = ""
         if self.artifact:
             ident, _, kept = self.artifact
@@ -72,7 +76,7 @@ class Captured(NamedTuple):
         # The cut may fall inside a character: its bytes belong to the part that was left out.
         head = codecs.getincrementaldecoder("utf-8")("backslashreplace").decode(self.head)
         start = next((at for at, byte in enumerate(self.tail[:4]) if byte & 0xC0 != 0x80), 0)
-        return head + note + _readable(self.tail[start:])
+        return head + note + self.tail[start:].decode("utf-8", "backslashreplace")
 
 
 class Completed(NamedTuple):
@@ -83,6 +87,8 @@ class Completed(NamedTuple):
     stderr: Captured
     cut_off: bool = False
     """A descendant still held the output when its time was over, and was ended."""
+    warm: bool = False
+    """A worker ran it."""
 
 
 Ended = Callable[[Completed], None]
@@ -95,7 +101,3 @@ class Sandbox(Protocol):
     name: str
 
     async def exec(self, command: Command, *, ended: Ended | None = None) -> Completed: ...
-
-
-def _readable(raw: bytes) -> str:
-    return raw.decode("utf-8", "backslashreplace")

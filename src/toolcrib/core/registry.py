@@ -110,7 +110,8 @@ class Registry:
 
     def _view(self) -> View:
         if self._seen is None:
-            held = {name: problem for problem in self._problems for name in problem.holds}
+            own = self._offers.get(OWN, {})
+            held = {name: each for each in self._problems for name in each.holds if _fold(name) not in own}
             offers: dict[str, Tool] = {}
             for rank in sorted(self._offers):
                 offers |= self._offers[rank]

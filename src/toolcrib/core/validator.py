@@ -1,6 +1,5 @@
 """Values against a schema: compiled once, bounded, and closed to the outside."""
 
-from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
@@ -68,20 +67,14 @@ def _bounded(document: JSON) -> None:
     level: list[JSON] = [document]
     nodes = 0
     for _ in range(MAX_DEPTH):
-        level = [child for node in level for child in _children(node)]
+        inner = [node.values() if isinstance(node, dict) else node for node in level if isinstance(node, dict | list)]
+        level = [child for children in inner for child in children]
         nodes += len(level)
         if nodes > MAX_NODES:
             raise _rejected(f"more than {MAX_NODES} parts")
         if not level:
             return
     raise _rejected(f"nested deeper than {MAX_DEPTH} levels")
-
-
-def _children(node: JSON) -> Iterator[JSON]:
-    if isinstance(node, dict):
-        yield from node.values()
-    elif isinstance(node, list):
-        yield from node
 
 
 def _rejected(reason: str) -> ToolcribError:

@@ -7,44 +7,60 @@ is everything else that carries the call's mark. On cancellation, TERM, a grace,
 import asyncio
 import os
 import signal
-import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from ..core.errors import ToolError
 from ..core.limits import DRAIN_SECONDS, GRACE_SECONDS
 from ..core.process import Command, Completed, Ended, Filter
 from .capture import Capture
+from .child import UNKNOWN, Child, Launched
 from .poller import Poller
 from .spawn import start, with_memory_limit
-from .sweep import LINUX, end_marked, signal_marked
+from .sweep import end_marked, signal_marked
 
-UNKNOWN = -1
-"""The exit status of a program whose end somebody else collected."""
 _PIPE_ROOM = 65536
 _PATIENCE_SECONDS = 0.002
-_REAP_TRIES = 1000
+
+
+CHANNEL = "TOOLCRIB_CHANNEL"
+"""The variable in which a program finds the number of the descriptor that it was handed."""
+
+Launch = Callable[[Command, Mapping[str, str], int, int, int], Launched]
+"""Starts a command with an environment and the descriptors of its standard input, output and error."""
+
+
+def as_child(poller: Poller) -> Launch:
+    """Start a command as a process of our own."""
+
+    def launch(command: Command, env: Mapping[str, str], stdin: int, stdout: int, stderr: int) -> Launched:
+        argv, memory = command.argv, command.limits.memory_bytes
+        if memory is not None:
+            argv = with_memory_limit(argv, memory)
+        kept = () if command.channel < 0 else (command.channel,)
+        env = {**env, CHANNEL: str(command.channel)} if kept else env
+        pid = start(argv, cwd=command.cwd, env=env, stdin=stdin, stdout=stdout, stderr=stderr, kept=kept)
+        return Child(pid, poller)
+
+    return launch
 
 
 class Program:
     """A command that was started."""
 
-    def __init__(self, command: Command, env: dict[str, str], poller: Poller) -> None:
+    def __init__(self, command: Command, env: dict[str, str], poller: Poller, launch: Launch) -> None:
         limits = command.limits
-        argv = command.argv
-        if limits.memory_bytes is not None:
-            argv = with_memory_limit(argv, limits.memory_bytes)
         self._command = command
         self._poller = poller
         self._gone: asyncio.Future[None] = poller.loop.create_future()
         self._quiet: asyncio.Future[None] = poller.loop.create_future()
         self._code = UNKNOWN
         self._input = memoryview(command.stdin)
-        child_in, self._stdin, out, child_out, err, child_err = _pipes()
+        child_in, self._stdin, out, child_out, err, child_err = pipes()
         self._feed()  # what fits into the pipe is there before the program is
         try:
-            self._pid = start(argv, cwd=command.cwd, env=env, stdin=child_in, stdout=child_out, stderr=child_err)
+            self._process = launch(command, env, child_in, child_out, child_err)
         except BaseException:
             self._close_stdin()
             os.close(out)
@@ -61,7 +77,6 @@ class Program:
             Capture(err, name=f"{command.mark}.stderr", keep=keep, artifacts=kept_in, filter=_filter(command)),
         )
         self._open_streams = 2
-        self._exit: _ExitNotice | None = None
         self._patience: asyncio.TimerHandle | None = None
 
     async def run(self, ended: Ended | None) -> Completed:
@@ -75,7 +90,9 @@ class Program:
             raise
         finally:
             self._finish()
-            completed = Completed(self._code, self._streams[0].result(), self._streams[1].result(), cut_off)
+            completed = Completed(
+                self._code, self._streams[0].result(), self._streams[1].result(), cut_off, self._process.borrowed
+            )
             if ended is not None:
                 ended(completed)
         return completed
@@ -85,7 +102,7 @@ class Program:
     def _watch(self) -> None:
         if self._stdin >= 0:
             self._poller.on_writable(self._stdin, self._feed)
-        self._exit = _ExitNotice(self._poller, self._pid, self._on_exit)
+        self._process.on_exit(self._on_exit)
         # Most programs say little and are gone in a moment: waking up for their output before they are would only take
         # the processor from them. The pipe holds what comes until then.
         self._patience = self._poller.loop.call_later(_PATIENCE_SECONDS, self._watch_output)
@@ -104,8 +121,7 @@ class Program:
                 self._quiet.set_result(None)
 
     def _on_exit(self) -> None:
-        if self._exit is not None:
-            self._exit.close()  # it would tell again and again while the output is drained
+        self._process.close()  # it would tell again and again while the output is drained
         if not self._gone.done():
             self._gone.set_result(None)
 
@@ -139,87 +155,33 @@ class Program:
 
     async def _terminate(self) -> None:
         """Ask the tree to end, give it a moment, then end it. `_finish` makes sure, also when this is interrupted."""
-        self._signal(signal.SIGTERM)
+        self._process.signal(signal.SIGTERM)
         signal_marked(self._command.mark, signal.SIGTERM)
         await asyncio.wait((self._gone, self._quiet), timeout=GRACE_SECONDS)
-        self._signal(signal.SIGKILL)
+        self._process.signal(signal.SIGKILL)
         await asyncio.wait((self._gone,), timeout=GRACE_SECONDS)
 
     def _finish(self) -> None:
         """Nothing of the program is left after this: no process, no descriptor."""
-        if self._exit is not None:
-            self._exit.close()
+        self._process.close()
         if self._patience is not None:
             self._patience.cancel()
         self._close_stdin()
-        self._signal(signal.SIGKILL)  # the group; the program itself is not reaped yet, so its pid is still its own
-        self._reap()
-        end_marked(self._command.mark, first=self._pid, seconds=time.monotonic() - self._started)
+        self._process.signal(signal.SIGKILL)  # it is not collected yet, so its pid is still its own
+        self._code = self._process.collect()
+        end_marked(self._command.mark, first=self._process.pid, seconds=time.monotonic() - self._started)
         for stream in self._streams:
             if stream.open:
                 self._poller.forget(stream.fd)
                 stream.read()
                 stream.close()
 
-    def _signal(self, number: int) -> None:
-        try:
-            os.killpg(self._pid, number)
-        except OSError:
-            pass
-
-    def _reap(self) -> None:
-        try:
-            for _ in range(_REAP_TRIES):
-                pid, status = os.waitpid(self._pid, os.WNOHANG)
-                if pid:
-                    code = os.waitstatus_to_exitcode(status)
-                    self._code = code if code >= 0 else 128 - code
-                    return
-                time.sleep(0.001)  # killed a moment ago
-            threading.Thread(target=_wait_for, args=(self._pid, 0), daemon=True).start()
-        except ChildProcessError:
-            pass  # the host program waits for all children itself; how this one ended is its secret
-
 
 def _filter(command: Command) -> Filter | None:
     return None if command.filters is None else command.filters()
 
 
-class _ExitNotice:
-    """Tells when a process has exited, without reaping it."""
-
-    def __init__(self, poller: Poller, pid: int, callback: Callable[[], None]) -> None:
-        self._poller, self._fd = poller, -1
-        try:
-            if not LINUX:
-                raise OSError
-            self._fd = os.pidfd_open(pid)
-            poller.on_readable(self._fd, callback)
-        except OSError:  # no pidfd here, or no descriptor left for one
-            threading.Thread(target=self._wait, args=(pid, callback), daemon=True).start()
-
-    def close(self) -> None:
-        if self._fd >= 0:
-            self._poller.forget(self._fd)
-            os.close(self._fd)
-            self._fd = -1
-
-    def _wait(self, pid: int, callback: Callable[[], None]) -> None:
-        _wait_for(pid, os.WNOWAIT)
-        try:
-            self._poller.loop.call_soon_threadsafe(callback)
-        except RuntimeError:  # the loop is over, and with it everybody who wanted to know
-            pass
-
-
-def _wait_for(pid: int, flags: int) -> None:
-    try:
-        os.waitid(os.P_PID, pid, os.WEXITED | flags)
-    except ChildProcessError:
-        pass
-
-
-def _pipes() -> tuple[int, int, int, int, int, int]:
+def pipes() -> tuple[int, int, int, int, int, int]:
     """Three pipes, whose ends on our side do not block: input, output, errors, each as (read, write).
 
     Raises:

@@ -20,6 +20,8 @@ try:
 except ImportError:  # another Python
     fork_exec = None
 
+Streams = tuple[int, int, int]
+"""The descriptors of a program's standard input, output and error."""
 FAST = fork_exec is not None and (3, 11) <= sys.version_info < (3, 14)
 _SHORT_OF_SOMETHING = (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
 _BUSY_SECONDS = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032)
@@ -29,8 +31,19 @@ _BUSY_SECONDS = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032)
 _LIMITED = ("/bin/sh", "-c", 'ulimit -v "$1" && shift && exec "$@"', "sh")
 
 
-def start(argv: Sequence[str], *, cwd: str, env: Mapping[str, str], stdin: int, stdout: int, stderr: int) -> int:
-    """Start a program in a session of its own, with these three descriptors and no others. Returns its pid.
+def start(
+    argv: Sequence[str],
+    *,
+    cwd: str,
+    env: Mapping[str, str],
+    stdin: int,
+    stdout: int,
+    stderr: int,
+    kept: tuple[int, ...] = (),
+) -> int:
+    """Start a program in a session of its own, with these three descriptors, those `kept`, and no others.
+
+    Returns its pid.
 
     Raises:
         ToolError: it could not be started; nothing happened.
@@ -38,7 +51,7 @@ def start(argv: Sequence[str], *, cwd: str, env: Mapping[str, str], stdin: int, 
     begin = _vfork if FAST else _popen
     for pause in (*_BUSY_SECONDS, None):
         try:
-            return begin(argv, cwd, env, stdin, stdout, stderr)
+            return begin(argv, cwd, env, (stdin, stdout, stderr), kept)
         except (OSError, ValueError) as exc:
             if pause is None or getattr(exc, "errno", None) != errno.ETXTBSY:
                 raise _readable(argv[0], exc) from None
@@ -51,15 +64,15 @@ def with_memory_limit(argv: Sequence[str], limit: int) -> tuple[str, ...]:
     return (*_LIMITED, str(limit // 1024), *argv)
 
 
-def _vfork(argv: Sequence[str], cwd: str, env: Mapping[str, str], stdin: int, stdout: int, stderr: int) -> int:
+def _vfork(argv: Sequence[str], cwd: str, env: Mapping[str, str], streams: Streams, kept: tuple[int, ...]) -> int:
     words = [os.fsencode(word) for word in argv]
     variables = [os.fsencode(f"{name}={value}") for name, value in env.items()]
     failed, failing = os.pipe()
     try:
         try:
             pid: int = fork_exec(
-                words, words[:1], True, (failing,), os.fsencode(cwd), variables,
-                stdin, -1, -1, stdout, -1, stderr, failed, failing,
+                words, words[:1], True, tuple(sorted((failing, *kept))), os.fsencode(cwd), variables,
+                streams[0], -1, -1, streams[1], -1, streams[2], failed, failing,
                 True, True, -1, None, None, None, -1, None, True,
             )  # fmt: skip
         finally:
@@ -78,11 +91,11 @@ def _vfork(argv: Sequence[str], cwd: str, env: Mapping[str, str], stdin: int, st
     return pid
 
 
-def _popen(argv: Sequence[str], cwd: str, env: Mapping[str, str], stdin: int, stdout: int, stderr: int) -> int:
+def _popen(argv: Sequence[str], cwd: str, env: Mapping[str, str], streams: Streams, kept: tuple[int, ...]) -> int:
     """For a Python whose fork_exec we do not know."""
     process = subprocess.Popen(
-        argv, cwd=cwd, env=dict(env), stdin=stdin, stdout=stdout, stderr=stderr,
-        start_new_session=True, close_fds=True,
+        argv, cwd=cwd, env=dict(env), stdin=streams[0], stdout=streams[1], stderr=streams[2],
+        start_new_session=True, close_fds=True, pass_fds=kept,
     )  # fmt: skip
     process.returncode = 0  # the pid is ours to wait for; left alone, the object would do it behind our back
     return process.pid
