@@ -33,20 +33,20 @@ def test_stdout_passes_through_unparsed_and_unstripped(shop, text) -> None:
 
 
 def test_stderr_of_a_success_is_not_a_failure_and_is_not_lost(shop) -> None:
-    """K15. TRAPS: "stderr treated as failure though the exit code was 0." """
+    """K15. "stderr treated as failure though the exit code was 0." """
     result = shop.run("echo answer; echo warning >&2")
     assert (result.success, result.data, result.metadata["stderr"]) == (True, "answer\n", "warning\n")
 
 
 def test_empty_output_with_status_zero_still_shows_stderr(shop) -> None:
-    """TRAPS: "A script that fails to start because its helper is missing can exit 0 with empty output: at least show stderr." """
+    """ "A script that fails to start because its helper is missing can exit 0 with empty output: at least show stderr." """
     result = shop.run("no-such-helper; exit 0")
     assert (result.success, result.data) == (True, "")
     assert "no-such-helper" in result.metadata["stderr"]
 
 
 def test_a_status_other_than_zero_is_a_failure_with_that_status(shop) -> None:
-    """K16, K29. TRAPS: "Exit code 3 reported as 1." """
+    """K16, K29. "Exit code 3 reported as 1." """
     result = shop.run("echo partial; echo went wrong >&2; exit 3")
     assert (result.success, result.exit_code, result.error.code) == (False, 3, "EXECUTION_ERROR")
     assert result.error.message == "tool failed with exit status 3: went wrong"
@@ -60,7 +60,7 @@ def test_a_crash_is_a_failure_with_its_signal(shop) -> None:
 
 
 def test_a_tool_s_own_error_called_timeout_is_not_a_timeout(shop) -> None:
-    """TRAPS: "A tool that raised an error called "Timeout" reported as a timeout." """
+    """ "A tool that raised an error called "Timeout" reported as a timeout." """
     result = shop.run("echo 'TimeoutError: Timeout' >&2; exit 124")
     assert (result.error.code, result.exit_code) == ("EXECUTION_ERROR", 124)
 
@@ -76,7 +76,7 @@ def test_a_structured_error_on_stdout_is_a_failure_whatever_the_status(shop, sta
 
 
 def test_a_structured_error_is_seen_although_something_stands_on_stderr(shop) -> None:
-    """TRAPS: "Structured `{"error": …}` missed as soon as anything stood on stderr." """
+    """ "Structured `{"error": …}` missed as soon as anything stood on stderr." """
     result = shop.run("""echo log line >&2; echo progress; echo '{"error": "full", "details": {"free": 0}}'""")
     assert (result.error.message, result.error.details["details"]) == ("full", {"free": 0})
     assert result.error.details["stderr"] == "log line\n"
@@ -126,7 +126,7 @@ def test_wrong_arguments_start_nothing(shop, tmp_path) -> None:
 
 
 def test_a_wrong_argument_is_named_by_its_pointer(shop) -> None:
-    """TRAPS: "say precisely what is wrong with a JSON pointer … never coerce silently" """
+    """ "say precisely what is wrong with a JSON pointer … never coerce silently" """
     schema = {
         "type": "object",
         "properties": {"a": {"type": "array", "items": {"properties": {"b/c": {"type": "integer"}}}}},
@@ -141,7 +141,7 @@ def test_a_wrong_argument_is_named_by_its_pointer(shop) -> None:
     "value", ["007", "1e5", "t", "true", "null", "", " ", "-rf", "--help", "$(id)", "a\nb", "'\"\\", "\u2028"]
 )
 def test_text_arrives_as_it_was_sent(shop, value) -> None:
-    """TRAPS: "`007` became 7, `1e5` became 100000, `t` became true"; "A value beginning with `-` is an option to the
+    """ "`007` became 7, `1e5` became 100000, `t` became true"; "A value beginning with `-` is an option to the
     program": arguments are on stdin, never in argv."""
     result = shop.run('[ "$#" = 1 ] && cat', {"v": value, "nested": {"v": [value]}})
     assert json.loads(result.data) == {"v": value, "nested": {"v": [value]}}
@@ -166,12 +166,12 @@ def test_numbers_arrive_exactly(shop) -> None:
     )
 )
 def test_whatever_json_can_say_goes_in_and_comes_out_the_same(shop, args) -> None:
-    """TRAPS: "nested arguments dropped without a word" """
+    """ "nested arguments dropped without a word" """
     assert json.loads(shop.run("cat", args).data) == args
 
 
 def test_arguments_of_five_mebibytes(shop) -> None:
-    """TRAPS: "An environment variable over 128 KiB is E2BIG" """
+    """ "An environment variable over 128 KiB is E2BIG" """
     result = shop.run("wc -c", {"text": "x" * 5 * 1024 * 1024})
     assert int(result.data) == 5 * 1024 * 1024 + len('{"text":""}')
 
@@ -213,7 +213,7 @@ def test_the_defaults_are_thirty_seconds_and_a_mebibyte() -> None:
 
 
 def test_output_beyond_the_limit_is_counted_and_kept_as_an_artifact(shop) -> None:
-    """K32, K36, K51. TRAPS: "Output cut at the limit without a word." """
+    """K32, K36, K51. "Output cut at the limit without a word." """
     result = shop.run("head -c 3000000 /dev/zero | tr '\\0' x; echo noise >&2")
     (artifact,) = result.metadata["artifacts"]
     assert (result.metadata["stdout_bytes"], result.metadata["stderr_bytes"], result.metadata["truncated"]) == (

@@ -28,7 +28,7 @@ def test_lines_go_in_where_it_described_itself_with_lines(shop) -> None:
 
 @pytest.mark.parametrize("value", ["a\nforged: value", "a\rforged: value", "a\r\nb"])
 def test_no_value_becomes_two_lines(shop, tmp_path, value) -> None:
-    """TRAPS: "Substitute-then-split lets an argument become several" """
+    """ "Substitute-then-split lets an argument become several" """
     result = shop.run(f": > {tmp_path}/ran", {"name": value}, dialect="amp-text")
     assert (result.error.code, (tmp_path / "ran").exists()) == ("VALIDATION_ERROR", False)
     assert "name holds a line break" in result.error.message

@@ -15,7 +15,7 @@ QUICK = Retry(max_attempts=3, delay_ms=1, backoff_multiplier=2)
 
 
 def test_the_limit_ends_a_hang_and_shows_what_came_before(shop) -> None:
-    """K30, K63, C35. TRAPS: "one implementation's 1 s timeout came back after 8 s" """
+    """K30, K63, C35. "one implementation's 1 s timeout came back after 8 s" """
     began = time.monotonic()
     result = shop.run("echo so far; echo noise >&2; sleep 60 & sleep 60", limits=Limits(seconds=0.4))
     assert time.monotonic() - began < 1.4
@@ -27,7 +27,7 @@ def test_the_limit_ends_a_hang_and_shows_what_came_before(shop) -> None:
     ("value", "seconds"), [("0.5", 0.5), ("0.5s", 0.5), ("500ms", 0.5), (0.5, 0.5), ("90s", 90), ("2m", 120)]
 )
 def test_fractions_of_a_second_are_kept(value, seconds) -> None:
-    """TRAPS: "`timeout: 0.5` became 0" """
+    """ "`timeout: 0.5` became 0" """
     assert duration(value) == seconds
 
 
@@ -35,7 +35,7 @@ def test_fractions_of_a_second_are_kept(value, seconds) -> None:
     "value", [0, "0", "0s", -1, "-1s", "", "soon", None, True, "1e3", float("inf"), float("nan"), "٣s"]
 )
 def test_zero_is_no_duration_and_never_means_default(value) -> None:
-    """TRAPS: "`0` meant "default"" """
+    """ "`0` meant "default"" """
     with pytest.raises(ValueError, match="not a duration above zero"):
         duration(value)
 
@@ -76,13 +76,13 @@ FLAKY = "[ $n -ge 3 ] && echo ok || exit 1"
 
 
 def test_what_is_safe_to_repeat_is_tried_again_and_every_attempt_is_counted(shop) -> None:
-    """C32. TRAPS: "Retry declared and never made" """
+    """C32. "Retry declared and never made" """
     for claim in (Capabilities(idempotent=True), Capabilities(retryable=True)):
         assert attempts(shop, FLAKY, call={"retry": QUICK}, capabilities=claim) == (3, 3, None)
 
 
 def test_what_is_not_safe_to_repeat_runs_once(shop) -> None:
-    """C32. TRAPS: "retry of what is not idempotent" """
+    """C32. "retry of what is not idempotent" """
     assert attempts(shop, FLAKY, call={"retry": QUICK}) == (1, 1, "EXECUTION_ERROR")
     assert attempts(shop, FLAKY, capabilities=Capabilities(idempotent=True)) == (1, 1, "EXECUTION_ERROR")
     hangs = {"limits": Limits(seconds=0.2), "call": {"retry": QUICK}}
@@ -129,7 +129,7 @@ def test_giving_up_between_two_attempts(shop, there) -> None:
 
 
 def test_every_outcome_is_counted(shop) -> None:
-    """C38. TRAPS: "Stats that miss unknown and invalid calls." """
+    """C38. "Stats that miss unknown and invalid calls." """
     schema = {"type": "object", "required": ["n"]}
     shop.run("echo fine", {"n": 1}, schema=schema)
     shop.run("echo fine", {}, schema=schema)

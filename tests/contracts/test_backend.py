@@ -7,6 +7,7 @@ import pytest
 from toolcrib.backends.folder import FolderBackend, read_folder
 from toolcrib.backends.function import tool
 from toolcrib.backends.process import ProcessBackend
+from toolcrib.backends.serve import ServeBackend
 from toolcrib.core.errors import ToolError
 from toolcrib.core.process import Captured, Completed
 from toolcrib.testing import ScriptedSandbox, fake_context
@@ -31,7 +32,7 @@ def speak_at_once(loud: bool = False) -> str:
 FAILED = Completed(1, Captured(), Captured(b'{"error": "too loud; speak softly"}', total=35))
 
 
-@pytest.fixture(params=["process", "folder", "async function", "function"])
+@pytest.fixture(params=["process", "serve", "folder", "async function", "function"])
 def made(request, tmp_path):
     """A backend, a context in which it succeeds, and one in which it fails."""
     if request.param == "folder":
@@ -44,12 +45,13 @@ def made(request, tmp_path):
             fake_context(sandbox=ran),
             fake_context(sandbox=ScriptedSandbox(failed)),
         )
-    if request.param == "process":
+    if request.param in ("process", "serve"):
         (tmp_path / "speak").write_text("#!/bin/sh\n")
         (tmp_path / "speak").chmod(0o755)
         ran = ScriptedSandbox(Completed(0, Captured(b"hello", total=5), Captured()))
+        runs = ProcessBackend(str(tmp_path / "speak"))
         return (
-            ProcessBackend(str(tmp_path / "speak")),
+            runs if request.param == "process" else ServeBackend(runs, {}),  # this sandbox keeps nothing running
             fake_context(sandbox=ran),
             fake_context(sandbox=ScriptedSandbox(FAILED)),
         )
@@ -58,7 +60,7 @@ def made(request, tmp_path):
 
 
 def test_it_says_whether_it_starts_a_process(made) -> None:
-    assert made[0].starts_process is isinstance(made[0], ProcessBackend | FolderBackend)
+    assert made[0].starts_process is isinstance(made[0], ProcessBackend | ServeBackend | FolderBackend)
 
 
 def test_it_answers(made) -> None:

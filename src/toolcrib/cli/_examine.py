@@ -73,9 +73,22 @@ class Examiner:
                 faults = list(_answer_findings(answer)) or [_finding(exc)]
                 return Checked(path, None, (*found, *faults))
             found += _description_findings(about, os.path.basename(path), self._config.prefix)
+            if about.serve:
+                found += await self._serve_findings(path, pinned)
             if self._verbs and about.dialect == "run":
                 found += _verb_findings(await self._answer(path, UNKNOWN_VERB, pinned))
         return Checked(path, self._config.prefix + about.name, tuple(found))
+
+    async def _serve_findings(self, path: str, pinned: str | None) -> list[Finding]:
+        """What keeps a program from serving that says it does. It is started, and asked nothing."""
+        try:
+            fault = await self._prober.why_not_serving(path, pinned=pinned)
+        except ToolcribError as exc:
+            return [_finding(exc)]
+        if fault is None:
+            return []
+        fix = 'let `serve` print {"serve": 1}, flushed, before it reads stdin; or take `serve` out of `config`'
+        return [Finding("EXECUTION_ERROR", f"`config` says that it can serve, but {fault}", fix, "/serve")]
 
     async def _answer(self, path: str, verb: str, pinned: str | None) -> Completed | None:
         """How it answers to a word; None when it does not."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from ..backends.process import ProcessBackend, file_digest
+from ..backends.serve import ServeBackend
 from ..core.errors import ToolcribError
 from ..core.limits import Limits
 from ..core.schema import Schema
@@ -32,6 +33,8 @@ class ToolSettings(NamedTuple):
 
     seconds: float | None = None
     variables: tuple[str, ...] = ()
+    warm: bool | None = None
+    """Whether it may be kept running, or its libraries at hand; None: as it wishes itself."""
 
 
 class Settings(NamedTuple):
@@ -87,6 +90,8 @@ class ExecutableSource:
         """A withheld file's too, from when it was not, because they say which name it had."""
         self._seen: tuple[Folder, Record | None] | None = None
         self._loaded = Loaded()
+        self._declined: dict[str, str] = {}
+        """Programs that could stay running as they say, and do not: why, by digest."""
 
     async def load(self) -> Loaded:
         with undisturbed():
@@ -179,7 +184,7 @@ class ExecutableSource:
                 code, message = answer
                 problems.append(Problem(path, code, message, self._names(file) if swapped else ()))
                 continue
-            own_name, description, schema, dialect, version, digest, wish = answer
+            own_name, description, schema, dialect, version, digest, wish, serve, warm = answer
             name = settings.prefix + own_name
             if len(name) > 64:
                 message = f"{name} is longer than 64 characters; give the tool a shorter name"
@@ -188,7 +193,10 @@ class ExecutableSource:
             limits, variables = settings.limits, settings.variables
             if wish is not None or name in settings.per_tool:
                 limits, variables = settings.of(name, wish)
-            backend = ProcessBackend(path, variables, dialect, digest)
+                told = settings.per_tool[name].warm if name in settings.per_tool else None
+                serve, warm = (serve, warm) if told is None else (serve and told, told)
+            runs = ProcessBackend(path, variables, dialect, digest, warm)
+            backend = ServeBackend(runs, self._declined) if serve else runs
             tools.append(
                 Tool(
                     name,

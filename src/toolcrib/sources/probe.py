@@ -10,7 +10,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from ..backends.conversation import greeting, lends
 from ..backends.process import callers, file_digest, in_terms_of
+from ..backends.serve import START_SECONDS, VERB
 from ..core.errors import InvalidJson, ToolcribError, ToolError
 from ..core.jsontext import JSON, dump, dump_ascii, parse
 from ..core.limits import Limits, duration
@@ -39,6 +41,10 @@ class Description(NamedTuple):
     digest: str
     seconds: float | None = None
     """Its own wish for a time limit."""
+    serve: bool = False
+    """It can stay running, and answer call after call."""
+    warm: bool = False
+    """It would like to be run by a worker that has its libraries at hand."""
 
 
 class Prober:
@@ -79,11 +85,11 @@ class Prober:
         from ..core.validator import compiled  # late: what is listed from the cache is not compiled
 
         compiled(schema)
-        seconds = None
+        wishes = Wishes()
         # A program that does not know the verb should answer with its usage. One that takes every verb for `run` must
         # not be run by this question, so only a program that mentions the word is asked.
         if dialect == "run" and mentions_config:
-            seconds = _wish(await self._ask(program, startable, "config"))
+            wishes = _wishes(await self._ask(program, startable, "config"))
         if startable == program and file_digest(program) != digest:
             raise ToolError("it changed while it was being asked; list again")
         version = value.get("version") if isinstance(value, dict) else None
@@ -94,7 +100,7 @@ class Prober:
             dialect,
             version if isinstance(version, str) else "0.0.0",
             digest,
-            seconds,
+            *wishes,
         )
 
     async def ask(self, program: str, verb: str, *, pinned: str | None = None) -> Completed:
@@ -102,15 +108,32 @@ class Prober:
         digest = file_digest(program) if pinned is None else pinned
         return await self._ask(program, self._startable(program, digest, strict=pinned is not None), verb)
 
-    async def _ask(self, program: str, startable: str, verb: str) -> Completed:
-        mark = self._next_mark()
+    async def version(self, program: str) -> Completed:
+        """How a program of the system answers to `--version`. It is started itself: a copy may not find its parts."""
+        return await self._ask(program, program, "--version")
+
+    async def why_not_serving(self, program: str, *, pinned: str | None = None) -> str | None:
+        """What is wrong with a program that says it can serve. It is started, asked nothing, and ended."""
+        if not lends(self._sandbox):
+            return None
+        digest = file_digest(program) if pinned is None else pinned
+        startable = self._startable(program, digest, strict=pinned is not None)
+        command = self._command(program, startable, VERB)
+        async with self._sandbox.lend(command, key=object(), marks=self._next_mark) as peer:
+            fault = await greeting(peer, START_SECONDS, lambda value: value)
+            await peer.end()
+        return fault
+
+    def _command(self, program: str, startable: str, verb: str) -> Command:
+        mark, folder = self._next_mark(), os.path.dirname(program)
         env = {name: self._environ[name] for name in self._variables if name in self._environ}
-        env |= {"TOOLCRIB_CALL_ID": mark, "TOOLCRIB_TOOL_DIR": os.path.dirname(program)} | callers(self._environ)
+        env |= {"TOOLCRIB_CALL_ID": mark, "TOOLCRIB_TOOL_DIR": folder} | callers(self._environ)
         if verb == "description":
             env["TOOLBOX_ACTION"] = "describe"
-        command = Command(
-            (startable, verb), os.path.dirname(program), mark, env, limits=Limits(SECONDS, output_bytes=_OUTPUT_BYTES)
-        )
+        return Command((startable, verb), folder, mark, env, limits=Limits(SECONDS, output_bytes=_OUTPUT_BYTES))
+
+    async def _ask(self, program: str, startable: str, verb: str) -> Completed:
+        command = self._command(program, startable, verb)
         try:
             async with asyncio.timeout(SECONDS):
                 return await self._sandbox.exec(command)
@@ -209,20 +232,32 @@ def _object_schema(parameters: Mapping[str, tuple[str, str]]) -> dict[str, JSON]
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
 
-def _wish(done: Completed) -> float | None:
-    """The time limit that `config` asks for. A program that does not know the verb has no wishes."""
+class Wishes(NamedTuple):
+    """What a program says under `config`."""
+
+    seconds: float | None = None
+    serve: bool = False
+    warm: bool = False
+
+
+def _wishes(done: Completed) -> Wishes:
+    """What `config` asks for. A program that does not know the verb has no wishes."""
     if done.code:
-        return None
+        return Wishes()
     try:
         value = parse(done.stdout.text())
     except InvalidJson:
-        return None
-    if not isinstance(value, dict) or "timeout" not in value:
-        return None
+        return Wishes()
+    if not isinstance(value, dict):
+        return Wishes()
+    for key in ("serve", "warm"):
+        if not isinstance(value.get(key, False), bool):
+            raise _malformed(f"`config`: {key}: {dump_ascii(value[key]).decode()[:100]} is not true or false")
     try:
-        return duration(value["timeout"])
+        seconds = duration(value["timeout"]) if "timeout" in value else None
     except ValueError as exc:
         raise _malformed(f"`config`: timeout: {exc}") from None
+    return Wishes(seconds, value.get("serve", False), value.get("warm", False))
 
 
 def _mentions_config(program: str) -> bool:

@@ -1,0 +1,341 @@
+"""Programs that stay running: lent, given back, and certainly ended."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from toolcrib.core.context import new_id
+from toolcrib.core.errors import ToolError
+from toolcrib.core.process import Command
+from toolcrib.sandbox import child, lending, poller, spawn, sweep
+from toolcrib.sandbox.peer import Peer
+from toolcrib.sandbox.unconfined import Unconfined
+
+ECHO = 'while IFS= read -r line; do echo "$$ $line"; done'
+
+
+class Bench:
+    """Lends programs, by the text of a shell script."""
+
+    def __init__(self, root: Any, **about: Any) -> None:
+        self.root, self.id = root, new_id()
+        self.sandbox = Unconfined(self.id, **about)
+        self._count = 0
+
+    def mark(self) -> str:
+        self._count += 1
+        return f"{self.id}-{self._count}"
+
+    def lend(self, text: str, **about: Any) -> Any:
+        env = {"PATH": os.environ["PATH"], **about.pop("env", {})}
+        command = Command(("/bin/sh", "-c", text), str(self.root), self.mark(), env, **about)
+        return self.sandbox.lend(command, key="key", marks=self.mark)
+
+    async def ask(self, text: str = ECHO, line: bytes = b"hello\n") -> list[bytes]:
+        """The words of what it answers to a line."""
+        async with self.lend(text) as peer:
+            assert peer.send(line)
+            return (await peer.receive()).split()
+
+
+@pytest.fixture(params=["this system", "another Python", "another system"])
+def bench(request, monkeypatch, tmp_path, carriers) -> Iterator[Bench]:
+    """Also with what it falls back to elsewhere."""
+    if request.param == "another Python":
+        monkeypatch.setattr(spawn, "FAST", False)
+    if request.param == "another system":  # no pidfd, no epoll, no /proc
+        monkeypatch.setattr(child, "LINUX", False)
+        monkeypatch.setattr(sweep, "LINUX", False)
+        monkeypatch.setattr(poller, "_HAS_EPOLL", False)
+    bench = Bench(tmp_path)
+    yield bench
+    bench.sandbox.close()
+    assert not os.path.exists(bench.sandbox.scratch.root), "a scratch directory is left"
+    assert carriers(bench.id) == [], "a process is left"
+
+
+@pytest.fixture
+def resting(tmp_path, carriers) -> Iterator[Any]:
+    """Makes one whose programs stay for so many seconds when nobody uses them."""
+    made: list[Bench] = []
+
+    def make(seconds: float) -> Bench:
+        made.append(Bench(tmp_path, idle_seconds=seconds))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.sandbox.close()
+        assert carriers(each.id) == [], "a process is left"
+
+
+async def eventually(condition: Any) -> None:
+    async with asyncio.timeout(10):
+        while not condition():
+            await asyncio.sleep(0.002)
+
+
+def test_it_answers_line_by_line_and_is_the_same_for_the_next(bench) -> None:
+    async def two() -> list[list[bytes]]:
+        return [await bench.ask(), await bench.ask(line=b"again\n")]
+
+    first, second = asyncio.run(two())
+    assert (first[1], second[1], first[0] == second[0]) == (b"hello", b"again", True)
+
+
+def test_lines_come_one_by_one_however_they_are_cut(bench) -> None:
+    async def lines() -> list[bytes]:
+        async with bench.lend("printf 'one\\ntwo\\nth'; printf 'ree\\n'; printf rest") as peer:
+            return [await peer.receive() for _ in range(6)]
+
+    assert asyncio.run(lines()) == [b"one\n", b"two\n", b"three\n", b"rest", b"", b""]
+
+
+def test_much_goes_both_ways_at_once(bench) -> None:
+    """Neither side waits for the other: no deadlock on full pipes."""
+    sent = b"0123456789abcde " * 200_000 + b"\n"
+
+    async def echoed() -> bytes:
+        async with bench.lend("exec cat") as peer:
+            assert peer.send(sent)
+            return await peer.receive()
+
+    assert asyncio.run(echoed()) == sent
+
+
+def test_an_end_says_how_it_ended(bench) -> None:
+    async def ended(text: str) -> int:
+        async with bench.lend(text) as peer:
+            assert await peer.receive() in (b"", b"up\n")
+            return await peer.end()
+
+    assert asyncio.run(ended("exit 7")) == 7
+    assert asyncio.run(ended("echo up; exec sleep 60")) == 128 + signal.SIGTERM
+    assert asyncio.run(ended("trap '' TERM; echo up; while :; do sleep 60; done")) == 128 + signal.SIGKILL
+
+
+def test_one_that_was_left_in_the_middle_is_ended(bench, tmp_path) -> None:
+    async def left() -> None:
+        with pytest.raises(ZeroDivisionError):
+            async with bench.lend("echo $$ > pid; echo up; sleep 60") as peer:
+                await peer.receive()
+                raise ZeroDivisionError
+
+    asyncio.run(left())
+    pid = int((tmp_path / "pid").read_text())
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_nobody_listens_any_more(bench) -> None:
+    """What was not taken at all is told apart from what was."""
+
+    async def deaf() -> tuple[bool, bytes]:
+        async with bench.lend("exec 0<&-; echo deaf; exec sleep 60") as peer:
+            await peer.receive()
+            return peer.send(b"hello\n"), await peer.receive()
+
+    assert asyncio.run(deaf()) == (False, b"")
+
+
+def test_one_that_cannot_be_started_costs_nothing(bench) -> None:
+    async def failed() -> int:
+        before = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
+        command = Command(("/nowhere/program", "serve"), "/", bench.mark(), {})
+        for _ in range(10):
+            with pytest.raises(ToolError, match="could not be started") as caught:
+                async with bench.sandbox.lend(command, key=0, marks=bench.mark):
+                    pass
+            assert caught.value.before_effect
+        return (len(os.listdir("/proc/self/fd")) if before else 0) - before
+
+    assert asyncio.run(failed()) <= 3  # what the first use opens and keeps
+
+
+def test_closing_lets_a_good_one_end_by_itself(bench, tmp_path) -> None:
+    """The end of its input is the sign; nothing is sent to it that it must expect."""
+    asyncio.run(bench.ask(f"trap 'echo asked > asked' TERM; {ECHO}; sleep 0.05; echo done > done"))
+    began = time.monotonic()
+    bench.sandbox.close()
+    assert time.monotonic() - began < 0.45
+    assert (tmp_path / "done").exists() and not (tmp_path / "asked").exists()
+
+
+def test_closing_asks_one_to_end_that_does_not_see_it(bench, tmp_path) -> None:
+    asyncio.run(bench.ask(f"trap 'echo asked > asked; exit' TERM; {ECHO}; while :; do sleep 0.01; done"))
+    bench.sandbox.close()
+    assert (tmp_path / "asked").exists()
+
+
+def test_closing_ends_those_that_are_deaf_all_together(bench) -> None:
+    async def four() -> None:
+        await asyncio.gather(*(bench.ask(f"trap '' TERM; {ECHO}; while :; do sleep 60; done") for _ in range(4)))
+
+    asyncio.run(four())
+    began = time.monotonic()
+    bench.sandbox.close()
+    assert time.monotonic() - began < 2
+
+
+def test_a_call_in_flight_when_all_is_closed_ends(bench) -> None:
+    async def closed() -> bytes:
+        async with bench.lend("exec sleep 60") as peer:
+            asyncio.get_running_loop().call_soon(bench.sandbox.close)
+            return await peer.receive()
+
+    assert asyncio.run(closed()) == b""
+
+
+def test_who_comes_when_all_is_closed_starts_nothing(bench, tmp_path) -> None:
+    async def too_late() -> None:
+        async with bench.lend("echo x >> starts; echo up; exec sleep 60") as peer:
+            await peer.receive()
+            late = bench.lend("echo x >> starts; echo up; exec sleep 60")
+            bench.sandbox.close()
+            with pytest.raises(ToolError) as caught:
+                await late.__aenter__()
+            assert caught.value.before_effect
+
+    asyncio.run(too_late())
+    assert (tmp_path / "starts").read_text().count("x") == 1
+
+
+def test_one_that_nobody_uses_is_ended_and_another_takes_its_place(resting, carriers) -> None:
+    bench = resting(0.1)
+
+    async def rested() -> bool:
+        first = await bench.ask()
+        assert len(carriers(bench.id)) == 1
+        await eventually(lambda: not carriers(bench.id))
+        return first[0] != (await bench.ask())[0]
+
+    assert asyncio.run(rested())
+
+
+def test_one_that_is_used_stays(resting) -> None:
+    bench = resting(0.2)
+
+    async def used() -> set[bytes]:
+        until = time.monotonic() + 0.6
+        found = set()
+        while time.monotonic() < until:
+            found.add((await bench.ask())[0])
+        return found
+
+    assert len(asyncio.run(used())) == 1
+
+
+def test_a_deaf_one_that_nobody_uses_is_ended_too(resting, carriers) -> None:
+    bench = resting(0.05)
+
+    async def rested() -> None:
+        await bench.ask(f"trap '' TERM; {ECHO}; while :; do sleep 60; done")
+        await eventually(lambda: not carriers(bench.id))
+
+    asyncio.run(rested())
+
+
+def test_few_stay_of_all_kinds(resting, carriers, monkeypatch) -> None:
+    monkeypatch.setattr(lending, "MOST_IDLE", 3)
+    bench = resting(300)
+
+    async def many() -> None:
+        for number in range(10):
+            await bench.ask(f": {number}; {ECHO}")
+        await eventually(lambda: len(carriers(bench.id)) == 3)
+        kept = await bench.ask(f": 9; {ECHO}")
+        assert int(kept[0]) in carriers(bench.id)
+
+    asyncio.run(many())
+
+
+def test_an_idle_one_may_log_a_little_and_not_without_end(resting, carriers) -> None:
+    bench = resting(300)
+    quiet = 'read line; echo "$$ x"; i=0; while [ $i -lt 50 ]; do echo log >&2; i=$((i + 1)); done; : > logged; cat >/dev/null'
+    loud = 'read line; echo "$$ x"; exec cat /dev/zero >&2'
+
+    async def both() -> None:
+        await bench.ask(quiet)
+        await eventually((bench.root / "logged").exists)
+        assert len(carriers(bench.id)) == 2  # with `cat`
+        await bench.ask(loud)
+        await eventually(lambda: len(carriers(bench.id)) == 2)
+
+    asyncio.run(both())
+
+
+def test_what_it_started_goes_with_it(resting, carriers) -> None:
+    bench = resting(300)
+
+    async def started() -> None:
+        await bench.ask(f"setsid sh -c 'trap \"\" TERM; sleep 60; :' </dev/null >/dev/null 2>&1 & {ECHO}")
+        await eventually(lambda: len(carriers(bench.id)) == 3)
+
+    asyncio.run(started())
+    bench.sandbox.close()
+    assert carriers(bench.id) == []
+
+
+def test_the_environment_holds_its_own_mark_and_directory(bench) -> None:
+    async def told() -> tuple[bytes, bytes]:
+        async with bench.lend('echo "$TOOLCRIB_CALL_ID $TMPDIR"; exec cat') as peer:
+            mark, tmp = (await peer.receive()).split()
+            assert os.path.isdir(tmp)
+            return mark, tmp
+
+    mark, tmp = asyncio.run(told())
+    assert mark.decode().startswith(f"{bench.id}-")
+    bench.sandbox.close()
+    assert not os.path.exists(tmp)
+
+
+@pytest.mark.parametrize("other", [{"env": {"X": "1"}}, {"stdin": b"same"}])
+def test_another_environment_is_another_program_and_what_is_the_call_s_is_not(bench, other) -> None:
+    async def two() -> list[bytes]:
+        found = []
+        for about in ({}, other):
+            async with bench.lend(ECHO, **about) as peer:
+                assert isinstance(peer, Peer) and peer.send(b"x\n")
+                found.append((await peer.receive()).split()[0])
+        return found
+
+    assert len(set(asyncio.run(two()))) == (2 if "env" in other else 1)
+
+
+CALLER = """
+import asyncio, os, sys
+from toolcrib.core.process import Command
+from toolcrib.sandbox.unconfined import Unconfined
+mark = sys.argv[1]
+sandbox = Unconfined(mark)
+async def main():
+    command = Command(('/bin/sh', '-c', sys.argv[2]), '/', mark + '-1', {'PATH': os.environ['PATH']})
+    async with sandbox.lend(command, key=0, marks=lambda: mark + '-2') as peer:
+        peer.send(b'x\\n')
+        print((await peer.receive()).decode(), end='', flush=True)
+    await asyncio.sleep(60)
+asyncio.run(main())
+"""
+STUBBORN = """trap '' TERM HUP; setsid sh -c 'trap "" TERM; while :; do sleep 60; done' </dev/null >/dev/null 2>&1 &
+read line; : > "$TMPDIR/file"; echo up; while :; do sleep 60; done"""
+
+
+def test_a_killed_caller_leaves_none(until, carriers) -> None:
+    """The watcher ends it, with all it started, and removes its directory."""
+    mark = new_id()
+    process = subprocess.Popen([sys.executable, "-c", CALLER, mark, STUBBORN], stdout=subprocess.PIPE, text=True)
+    with process:
+        assert process.stdout is not None and process.stdout.readline() == "up\n"
+        scratch = os.path.join(tempfile.gettempdir(), f"toolcrib-{mark}")
+        until(lambda: len(carriers(mark)) >= 3, "all that it starts is there")
+        assert os.path.isdir(scratch)
+        process.kill()
+    until(lambda: not carriers(mark) and not os.path.exists(scratch), "nothing is left")
