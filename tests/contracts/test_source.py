@@ -1,20 +1,23 @@
 """What every source keeps to: `core.source.Source`."""
 
 import asyncio
+import os
 
 import pytest
 
 from toolcrib.backends.function import tool
-from toolcrib.core.context import new_id
+from toolcrib.core.context import Host, new_id
 from toolcrib.core.source import Loaded
 from toolcrib.core.tool import NAME
 from toolcrib.sandbox.unconfined import Unconfined
 from toolcrib.sources.executable import ExecutableSource, Settings
+from toolcrib.sources.isolated import IsolatedSource
 from toolcrib.sources.manifest import ManifestSource
 from toolcrib.sources.probe import Prober
 from toolcrib.sources.probe_cache import ProbeCache
 from toolcrib.sources.python import ModuleSource
-from toolcrib.testing import FixedSource
+from toolcrib.sources.wrap import Only, Prefixed, Ranked, Renamed
+from toolcrib.testing import FixedSource, MemoryFiles
 
 PROGRAM = """#!/bin/sh
 echo '{"name": "greet", "description": "Greets.", "input_schema": {"type": "object"}}'
@@ -27,8 +30,27 @@ def greet(name: str) -> str:
     return f"Hello, {name}!"
 
 
-@pytest.fixture(params=["fixed", "executable", "module", "manifest"])
+WRAPPED = {
+    "only": lambda: Only(FixedSource(greet, rank=10), lambda name: True),
+    "prefixed": lambda: Prefixed(FixedSource(greet, rank=10), "my_"),
+    "renamed": lambda: Renamed(FixedSource(greet, rank=10), {"greet": "hello"}),
+    "ranked": lambda: Ranked(FixedSource(greet, rank=20), 10),
+}
+
+
+@pytest.fixture(params=["fixed", "executable", "module", "module in a process", "manifest", *WRAPPED])
 def source(request, tmp_path):
+    if request.param in WRAPPED:
+        yield WRAPPED[request.param]()
+        return
+    if request.param == "module in a process":
+        (tmp_path / "tools.py").write_text('def greet(name: str) -> str:\n    """Greet somebody."""\n    return name\n')
+        sandbox, kept = Unconfined(new_id()), dict[str, bytes]()
+        host = Host(str(tmp_path), sandbox, lambda report, judged: MemoryFiles({}), {"PATH": os.environ["PATH"]})
+        about = {"cache": (kept.get, kept.__setitem__), "settings": Settings(), "kind": "module", "rank": 10}
+        yield IsolatedSource(str(tmp_path / "tools.py"), ["greet"], host, **about)
+        sandbox.close()
+        return
     if request.param == "module":
         (tmp_path / "tools.py").write_text('def greet(name: str) -> str:\n    """Greet somebody."""\n    return name\n')
         yield ModuleSource(str(tmp_path / "tools.py"), ["greet"])

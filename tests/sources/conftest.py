@@ -3,7 +3,10 @@
 import asyncio
 import json
 import os
-from collections.abc import Callable
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -87,15 +90,16 @@ def shelf(home: Path, workspace: Path, tmp_path: Path) -> Shelf:
 class Modules:
     """A Python module of the user's, and the tools that a crib makes of it."""
 
-    def __init__(self, home: Path, workspace: Path) -> None:
-        self.home, self.workspace = home, workspace
+    def __init__(self, home: Path, workspace: Path, isolation: str = "inline") -> None:
+        self.home, self.workspace, self.isolation = home, workspace, isolation
         self.path = home / "tools.py"
 
     def named(self, *tools: str, more: str = "", approval: str = "") -> None:
         """Write the configuration: these exports of `./tools.py`."""
         approval = f", approval: {approval}" if approval else ""
         names = ", ".join(json.dumps(tool) for tool in tools)
-        line = f"toolsets: {{custom: {{module: ./tools.py, tools: [{names}]{approval}}}}}\n"
+        isolation = "" if self.isolation == "inline" else f", isolation: {self.isolation}"
+        line = f"toolsets: {{custom: {{module: ./tools.py, tools: [{names}]{approval}{isolation}}}}}\n"
         (self.home / "config.yaml").write_text(line + more)
 
     def write(self, text: str, *tools: str, **config: str) -> None:
@@ -130,5 +134,33 @@ class Modules:
 
 
 @pytest.fixture
-def modules(home: Path, workspace: Path) -> Modules:
-    return Modules(home, workspace)
+def modules(request: pytest.FixtureRequest, home: Path, workspace: Path) -> Modules:
+    """In this process, or, where the test asks for it, in processes of its own."""
+    return Modules(home, workspace, getattr(request, "param", "inline"))
+
+
+@pytest.fixture
+def swapping() -> Iterator[Callable[[Path, Path, Path, Path], None]]:
+    """`swapping(path, good, bad, draft)` renames both over a path, as fast as it can, in a process of its own."""
+    running: list[subprocess.Popen[bytes]] = []
+
+    def start(path: Path, good: Path, bad: Path, draft: Path) -> None:
+        text = f"""
+import os, random
+while True:
+    for each in ({str(bad)!r}, {str(good)!r}):
+        os.link(each, {str(draft)!r})
+        os.rename({str(draft)!r}, {str(path)!r})
+        print(end=".", flush=True)
+    for _ in range(random.randrange(8000)):  # the good one stays a little longer, never equally long
+        pass
+"""
+        running.append(subprocess.Popen([sys.executable, "-S", "-c", text], stdout=subprocess.PIPE))
+        running[-1].stdout.read(4)  # it is at work
+        threading.Thread(target=running[-1].stdout.read, daemon=True).start()
+
+    yield start
+    for each in running:
+        each.kill()
+        each.wait()
+        each.stdout.close()

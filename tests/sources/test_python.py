@@ -7,6 +7,8 @@ import pytest
 
 import toolcrib
 
+pytestmark = pytest.mark.parametrize("modules", ["inline", "process"], indirect=True)
+
 EXAMPLE = Path(__file__).parents[2] / "examples" / "modules" / "calculator.py"
 FIB = {
     "type": "integer",
@@ -223,7 +225,8 @@ def test_a_tool_is_prepared_before_its_first_call_and_ended_once(modules, tmp_pa
         await crib.call("f")
 
     modules.opened(twice)
-    assert log.read_text().split() == ["begin", "run", "run", "end"]
+    once, each_time = ["begin", "run", "run", "end"], ["begin", "run", "end"] * 2
+    assert log.read_text().split() == (once if modules.isolation == "inline" else each_time)
 
 
 def test_a_preparation_that_fails_fails_the_call(modules, tmp_path: Path) -> None:

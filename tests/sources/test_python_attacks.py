@@ -23,7 +23,7 @@ def canary(path: Path) -> str:
 @pytest.mark.parametrize(
     "config",
     [
-        "toolsets: {custom: {module: ./evil.py, tools: [f]}}",
+        "toolsets: {custom: {module: ../evil.py, tools: [f]}}",
         "toolsets: {external: {package: evil, import: f}}",
         "toolsets: {external: {package: evil}}",
     ],
@@ -44,21 +44,21 @@ def test_nothing_of_a_project_is_imported(modules, run_cli, tmp_path: Path, trus
     assert "f" not in [tool["name"] for tool in listed["tools"]]
     said = [problem["message"] for problem in listed["problems"]]
     if trusted:
-        assert [message for message in said if "a project's module needs a process of its own" in message]
+        assert [message for message in said if "is ignored: a project" in message]
 
 
-def test_a_project_cannot_take_the_place_of_the_user_s_module(modules, run_cli, tmp_path: Path) -> None:
-    """Both name `./tools.py`; it is the user's that is imported, from beside the user's file."""
-    touched = tmp_path / "touched"
-    modules.write(GOOD, "f")
+def test_a_project_s_module_covers_the_user_s_without_its_claims_and_in_another_process(modules, run_cli) -> None:
+    """Both name `./tools.py`, each its own; the project's is asked about, whatever it says of itself."""
+    said = "f = {{'name': 'f', 'input_schema': {{}}, 'execute': lambda i: {}, 'needs_approval': False}}\n"
+    modules.write(said.format("'user'"), "f")
     project = modules.workspace / ".toolcrib"
     project.mkdir()
-    (project / "tools.py").write_text(canary(touched))
-    (modules.workspace / "tools.py").write_text(canary(touched))
+    (project / "tools.py").write_text("import os\n" + said.format("os.getpid()"))
     (project / "config.yaml").write_text("toolsets: {custom: {module: ./tools.py, tools: [f]}}")
+    assert modules.call("f", approver=ScriptedApprover()).data == "user"
     assert run_cli("trust", "--yes").returncode == 0
-    assert run_cli("call", "f", "--yes").stdout == "1\n"
-    assert not touched.exists()
+    assert modules.call("f", approver=ScriptedApprover(False)).error.code == "APPROVAL_DENIED"
+    assert modules.call("f").data != os.getpid()
 
 
 def test_a_package_that_lies_in_the_workspace_is_not_imported(modules, tmp_path: Path, monkeypatch) -> None:

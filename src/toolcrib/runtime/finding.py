@@ -5,18 +5,22 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
+from ..core.context import Host
 from ..core.registry import PROJECT, USER
 from ..core.source import Problem, Source
+from ..policy.project_files import key
 from ..policy.trust import Trust
 from ..sources.executable import ExecutableSource, Place, Settings
 from ..sources.manifest import ManifestSource
 from ..sources.probe import Prober
 from ..sources.probe_cache import ProbeCache
+from ..sources.requirement import Versions
 from ..sources.together import Together
 from ..store.home import Home
 from .compat import foreign_directories
 from .config import Config
-from .project import ProjectSource
+from .project import NamesIn, ProjectSource
+from .toolsets import PROJECT_MODULE, builtin_names
 
 
 class Directories(NamedTuple):
@@ -59,13 +63,13 @@ def find_sources(
         return []
     settings = Settings(config.prefix, config.limits, config.variables, config.tools)
     kept = (partial(_cached, home), partial(_cache, home))
-    cache = ProbeCache(*kept)
+    cache, versions = ProbeCache(*kept), Versions(prober.version, kept, workspace=workspace)
     path = environ.get("PATH", os.defpath) if "PATH" in config.variables else os.defpath
 
     def source(directory: str, rank: int, place: Place | None = None) -> Source:
         common: Any = {"rank": rank, "place": place, "skipped": skipped}
         programs = ExecutableSource(directory, prober, cache, settings, **common)
-        folders = ManifestSource(directory, settings, kept, path, **common)
+        folders = ManifestSource(directory, settings, kept, path, versions=versions, **common)
         return folders if directory in directories.folders_only else Together(programs, folders)
 
     found: list[Source] = [source(directory, USER) for directory in directories.user]
@@ -74,8 +78,40 @@ def find_sources(
         if directory not in directories.user:
             place = Place(workspace, os.path.relpath(directory, workspace), partial(trust.record, workspace))
             inner = source(directory, PROJECT, place) if trusted else None
-            found.append(ProjectSource(inner, directory, workspace, trust, prefix=config.prefix))
+            names = NamesIn(directory)
+            found.append(ProjectSource(inner, directory, workspace, trust, prefix=config.prefix, names=names))
     return found
+
+
+def find_modules(workspace: str, home: Home, config: Config, host: Host, trust: Trust) -> list[Source]:
+    """The Python modules that run in processes of their own: the project's, and the user's where that is asked for."""
+    user, project = config.toolsets.module, config.toolsets.project_module
+    found: list[Source] = []
+    if (user is None or user.isolation != "process") and project is None:
+        return found
+    from ..sources.isolated import IsolatedSource  # late: few name one
+
+    common: Any = {
+        "cache": (partial(_cached, home), partial(_cache, home)),
+        "settings": Settings("", config.limits, config.variables, config.tools),
+        "taken": builtin_names(),
+    }
+    if user is not None and user.isolation == "process":
+        found.append(IsolatedSource(user.path, user.tools, host, rank=USER, kind="module", **common))
+    if project is not None:
+        allowed = partial(_trusted_digest, trust, workspace, os.path.relpath(project.path, workspace))
+        about: Any = {"rank": PROJECT, "kind": PROJECT_MODULE, "allowed": allowed, **common}
+        inner = IsolatedSource(project.path, project.tools, host, **about)
+        tools = project.tools
+        found.append(ProjectSource(inner, project.path, workspace, trust, prefix="", names=lambda: tools))
+    return found
+
+
+def _trusted_digest(trust: Trust, workspace: str, relative: str) -> str | None:
+    """Of the content that the user trusted; a link or a pipe is none."""
+    record = trust.record(workspace)
+    seen = record.files.get(key(relative), {}) if record else {}
+    return seen.get("digest") if seen.get("kind") in ("file", "program") else None
 
 
 def _cached(home: Home, directory: str) -> bytes | None:
@@ -91,4 +127,4 @@ def _cache(home: Home, directory: str, data: bytes) -> None:
 
 
 def _cache_name(directory: str) -> str:
-    return "probes-" + directory.replace("%", "%25").replace("/", "%2F")[-200:] + ".json"
+    return "probes-" + directory.replace("%", "%25").replace("/", "%2F")[-200:] + ".cache"

@@ -1,7 +1,7 @@
 """A project's share of a crib: what of it counts, as long as the user's trust in it stands."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from ..core.registry import PROJECT
 from ..core.source import Loaded, Problem, Source
@@ -21,14 +21,35 @@ def trust_roots(project: str, local_dir: str, environ: Mapping[str, str]) -> tup
     return tuple(path for path in dict.fromkeys(below) if path.split("/")[0] not in (".", ".."))
 
 
+class NamesIn:
+    """The tools that lie in a directory, by the names of their files. Nothing is opened."""
+
+    def __init__(self, directory: str) -> None:
+        self._directory, self._folder = directory, NO_FOLDER
+
+    def __call__(self) -> tuple[str, ...]:
+        self._folder = look(self._directory, self._folder)
+        return (*executables(self._folder), *folders(self._directory))
+
+
 class ProjectSource:
     """A project's tools, for as long as the project is trusted; before and after, only the word that they are there."""
 
     rank = PROJECT
 
-    def __init__(self, inner: Source | None, directory: str, project: str, trust: Trust, *, prefix: str) -> None:
+    def __init__(
+        self,
+        inner: Source | None,
+        origin: str,
+        project: str,
+        trust: Trust,
+        *,
+        prefix: str,
+        names: Callable[[], tuple[str, ...]],
+    ) -> None:
+        """`names` says what there would be, without the prefix."""
         self._inner, self._trust, self._project, self._prefix = inner, trust, project, prefix
-        self._directory, self._folder = directory, NO_FOLDER
+        self._origin, self._names = origin, names
         record = trust.record(project)
         self._rules = record.governing() if record else {}
         """What this crib's configuration was made of. Under other rules it must be made anew."""
@@ -40,8 +61,7 @@ class ProjectSource:
         if objection is None and self._inner is not None:
             self._said = None
             return await self._inner.load()
-        self._folder = look(self._directory, self._folder)
-        said = (objection or "", (*executables(self._folder), *folders(self._directory)))
+        said = (objection or "", self._names())
         if said != self._said:
             self._said, self._withheld = said, self._named(*said)
         return self._withheld
@@ -63,6 +83,6 @@ class ProjectSource:
 
     def _named(self, objection: str, names: tuple[str, ...]) -> Loaded:
         if names or not self._trust.trusts(self._project):
-            return untrusted(self._directory, list(names), self._prefix, objection)
+            return untrusted(self._origin, list(names), self._prefix, objection)
         # Its rules count for the user's tools too, and those on disk do not: that is worth a word without programs.
-        return Loaded(problems=(Problem(self._directory, "WORKSPACE_UNTRUSTED", f"the rules of {objection}"),))
+        return Loaded(problems=(Problem(self._origin, "WORKSPACE_UNTRUSTED", f"the rules of {objection}"),))

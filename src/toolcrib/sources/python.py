@@ -1,7 +1,7 @@
 """Python modules and packages that the user's own configuration names, as tools.
 
-What is imported here runs in this process, with all its rights: that it may is the user's own word. Nothing of a
-project is ever imported.
+What is imported here runs in this process, with all its rights: that it may is the user's own word. A project's module
+is imported in a worker, which is another process (`isolated`).
 """
 
 import hashlib
@@ -38,10 +38,20 @@ class ModuleSource:
     rank = USER
 
     def __init__(
-        self, path: str, tools: Iterable[str], *, seconds: Mapping[str, float] = _NO_SECONDS, taken: Iterable[str] = ()
+        self,
+        path: str,
+        tools: Iterable[str],
+        *,
+        seconds: Mapping[str, float] = _NO_SECONDS,
+        taken: Iterable[str] = (),
+        content: str = "",
     ) -> None:
-        """`seconds` are for single tools; `taken` are names of tools that this cannot cover."""
+        """`seconds` are for single tools; `taken` are names of tools that this cannot cover.
+
+        `content` is where the file is read, if that is not where people know it.
+        """
         self.path, self._names = path, tuple(dict.fromkeys(tools))
+        self._file = content or path
         self._fitting = _Fitting(path, "module", seconds, frozenset(taken))
         self._module = ""
         self._seen: Text | None = None
@@ -49,10 +59,10 @@ class ModuleSource:
 
     async def load(self) -> Loaded:
         seen = self._seen
-        if not self._names or (seen is not None and unchanged(self.path, seen.stamp)):
+        if not self._names or (seen is not None and unchanged(self._file, seen.stamp)):
             return self._loaded
         try:
-            text = read(self.path)
+            text = read(self._file)
         except ToolcribError as exc:
             self._seen = None
             return self._offer(Loaded(problems=(self._problem(exc.code, str(exc)),)))
