@@ -55,9 +55,10 @@ def test_every_fault_is_listed_with_its_line_and_fix(home, folder, canary, run_c
     place = folder(home / "tools" / "one", text)
     done = run_cli("check", "one", "--json")
     findings = found(done)[str(place / "tool.yaml")]
-    lines = [each["message"].split(":")[0] for each in findings]
+    places = [(each["line"], each["column"]) for each in findings]
     assert done.returncode == 1
-    assert lines == ["line 1", "line 1", "line 2", "line 3", "line 4", "line 5"]
+    assert places == [(1, 1), (1, 1), (2, 1), (3, 1), (4, 1), (5, 10)]
+    assert [each["message"].split(": ")[0] for each in findings] == [f"line {y}, column {x}" for y, x in places]
     assert all(each["fix"] and each["severity"] == "fault" for each in findings)
     assert "did you mean parameters?" in [each["fix"] for each in findings]
     drawn = run_cli("check", "one").stdout

@@ -1,8 +1,12 @@
 """Everything that can be wrong with a `tool.yaml`, each with its line and what puts it right (F11 to F17, F46)."""
 
+import time
+
 import pytest
 
-from toolcrib.sources.manifest_file import MOST_BYTES, Fault, read_manifest
+from toolcrib import __version__
+from toolcrib.sources.form import Fault
+from toolcrib.sources.manifest_file import MOST_BYTES, read_manifest
 
 FILES = [("lib.sh", "file", "sha256:0"), ("link", "link", "run.sh"), ("run.sh", "program", "sha256:1")]
 GOOD = """name: one
@@ -40,10 +44,14 @@ limits: {timeout: 90s, output: 64k}
 capabilities: {writes_files: true, idempotent: false}
 examples: [{name: first, input: {a: x}, exit: 0, output: y}]
 requires: [git, python3, jq >= 1.6, g++]
+replaces: [old, older]
+min_toolcrib: "0.0.1"
+warm: true
 """
     found, wrong = read(GOOD + more)
     assert wrong == ()
     assert (found.seconds, found.output_bytes, found.claims) == (90, 65536, ("writes_files",))
+    assert (found.replaces, found.warm) == (("old", "older"), True)
     assert found.wishes == (
         ("LANG",), ("API_KEY",), ("api.example.com", "127.0.0.1:8080"), ("git", "python3", "jq >= 1.6", "g++"),
     )  # fmt: skip
@@ -114,6 +122,14 @@ WRONG = [
     ("capabilities: all", 5, "CONFIG_INVALID", "not a list"),
     ("requires: ['git; rm']", 5, "CONFIG_INVALID", "programs, such as"),
     ("requires: ['../git']", 5, "CONFIG_INVALID", "programs, such as"),
+    ("requires: [jq ~ 1.6]", 5, "CONFIG_INVALID", "programs, such as"),
+    ("replaces: 5", 5, "CONFIG_INVALID", "not a list"),
+    ("replaces: ['a b']", 5, "CONFIG_INVALID", "names of tools beside this one"),
+    ("replaces: one", 5, "CONFIG_INVALID", "the tool itself"),
+    ("min_toolcrib: 0.1", 5, "CONFIG_INVALID", 'write it in quotes: min_toolcrib: "0.1"'),
+    ("min_toolcrib: new", 5, "CONFIG_INVALID", "not a version"),
+    ("min_toolcrib: '99.1'", 5, "ENGINE_NOT_AVAILABLE", f"it needs toolcrib ≥ 99.1, and this is {__version__}"),
+    ("warm: yes", 5, "CONFIG_INVALID", "true or false"),
     ("build: 5", 5, "CONFIG_INVALID", "not a command"),
     ("build: []", 5, "CONFIG_INVALID", "not a command"),
     ("examples: {}", 5, "CONFIG_INVALID", "not a list"),
@@ -134,6 +150,35 @@ def test_one_thing_wrong(line, number, code, words) -> None:
     assert words in f"{fault.message}; {fault.fix}"
 
 
+@pytest.mark.parametrize(
+    ("text", "line", "column"),
+    [
+        (GOOD + "zzz: 1\n", 5, 1),
+        (GOOD + "parameters:\n  - {name: a, typ: string, type: string}\n", 6, 15),
+        (GOOD + "parameters:\n  - name: a\n    type: integer\n", 7, 5),
+        (GOOD + "env: [LANG, 'A=B']\n", 5, 13),
+        (GOOD + "input_schema:\n  properties: {a: {type: strin}}\n", 6, 20),
+        (GOOD + "limits: {timeout: 5s, output: much}\n", 5, 23),
+        ("name: one\nname: one\n", 2, 1),
+        ("a: 1\nb: é é &x 1\nc: [*x]\n", 3, 5),
+        ("a: {b: !!python/name:os.system x}\n", 1, 8),
+        ("a: 'x\n", 2, 1),
+        ("é: [1, 2\nb: 3\n", 2, 2),
+        ("name: é\x07\n", 1, 8),
+        (b"name: \xc3\xa9\nversion: \xc3\xa9\xff\n", 2, 11),
+    ],
+)
+def test_a_fault_has_its_column(text, line, column) -> None:
+    """Characters count, not bytes."""
+    assert [(fault.line, fault.column) for fault in faults(text)][0] == (line, column)
+
+
+def test_faults_without_end_are_not_all_looked_at() -> None:
+    began = time.monotonic()
+    assert len(faults("".join(f"key{number}: 1\n" for number in range(20_000)))) == 100
+    assert time.monotonic() - began < 5
+
+
 def test_every_fault_is_found_in_the_order_of_the_lines() -> None:
     wrong = faults("name: two\nversion: 1\nentrypoint: ../x\nparameters: [{name: a, type: b}]\ncolour: red\n")
     assert [fault.line for fault in wrong] == [1, 1, 2, 3, 4, 5]
@@ -149,6 +194,17 @@ def test_every_fault_is_found_in_the_order_of_the_lines() -> None:
 def test_what_is_no_map_of_plain_yaml(text, line) -> None:
     (fault, *_) = faults(text)
     assert fault.line == line
+
+
+def test_a_newer_version_is_needed_whatever_else_is_written() -> None:
+    """K71: what only a newer version knows is no fault of the manifest."""
+    (fault,) = faults(GOOD + 'min_toolcrib: "99.0.0"\nhologram: {x: 1}\nparameters: 5\n')
+    assert (fault.code, fault.line, fault.pointer) == ("ENGINE_NOT_AVAILABLE", 5, "/min_toolcrib")
+
+
+@pytest.mark.parametrize("version", [__version__, "0", "0.0", "0.0.9", "0.0.0.1"])
+def test_a_version_that_this_one_satisfies(version) -> None:
+    assert faults(GOOD + f'min_toolcrib: "{version}"\n') == ()
 
 
 def test_bytes_that_are_no_text() -> None:

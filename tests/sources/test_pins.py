@@ -4,9 +4,6 @@ import asyncio
 import json
 import os
 import shutil
-import subprocess
-import sys
-import threading
 from pathlib import Path
 
 import pytest
@@ -306,34 +303,6 @@ def test_what_is_pinned_is_not_asked_as_anything_else(shelf, canary) -> None:
 # Swapping all the time
 
 
-@pytest.fixture
-def swapping(tmp_path: Path):
-    """`swapping(path, good, evil)` renames both over a path, as fast as it can, in a process of its own."""
-    running: list[subprocess.Popen[bytes]] = []
-
-    def start(path: Path, good: Path, bad: Path) -> None:
-        draft = path.parent / ".draft"
-        text = f"""
-import os, random
-while True:
-    for each in ({str(bad)!r}, {str(good)!r}):
-        os.link(each, {str(draft)!r})
-        os.rename({str(draft)!r}, {str(path)!r})
-        print(end=".", flush=True)
-    for _ in range(random.randrange(8000)):  # the good one stays a little longer, never equally long
-        pass
-"""
-        running.append(subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE))
-        running[-1].stdout.read(4)  # it is at work
-        threading.Thread(target=running[-1].stdout.read, daemon=True).start()
-
-    yield start
-    for each in running:
-        each.kill()
-        each.wait()
-        each.stdout.close()
-
-
 def test_a_program_that_is_swapped_all_the_time_never_runs_as_the_other(shelf, canary, swapping, home) -> None:
     """10,000 calls through the whole pipeline, every other with its copy gone before, so that it has to read the file."""
     path = shelf.tool("one", does=":")
@@ -345,7 +314,7 @@ def test_a_program_that_is_swapped_all_the_time_never_runs_as_the_other(shelf, c
     copy = home / "cache" / "programs" / digest / "one"
 
     async def swapped(crib: toolcrib.Crib) -> dict[str, int]:
-        swapping(path, good, bad)
+        swapping(path, good, bad, path.with_name(".draft"))
         said: dict[str, int] = {}
         for turn in range(10_000):
             if turn % 2:
@@ -368,7 +337,7 @@ def test_a_trusted_tool_that_is_swapped_all_the_time_is_never_asked_as_the_other
     os.link(path, good)
     shelf.trust()
     seen = set()
-    swapping(path, good, bad)
+    swapping(path, good, bad, path.with_name(".draft"))
     for _ in range(60):
         shutil.rmtree(shelf.home / "cache", ignore_errors=True)
         names, codes = shelf.opened(lambda crib: ([t.name for t in crib.tools()], [p.code for p in crib.problems()]))

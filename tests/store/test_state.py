@@ -153,6 +153,14 @@ def test_the_version_approved_last_is_known_also_when_its_answer_is_gone(state: 
     assert state.knew("t:b", "sha256:3") is None
 
 
+def test_an_answer_says_for_which_version_it_was(state: State) -> None:
+    """K71: what the tool called itself, beside the digest that counts."""
+    state.add("t:a", "sha256:1", ANY, shown="anything", scope="user", version="1.2.3")
+    state.remember("t:a", "sha256:2", version="1.3.0")
+    allow(state, tool="t:b")
+    assert [row.version for row in state.approvals()] == ["1.2.3", "1.3.0", None]
+
+
 def test_looking_makes_no_file(state: State, home: Path) -> None:
     assert found(state) == [] and state.approvals() == [] and state.revoke() == 0
     assert state.knew("t:a", "x") is None and not state.remembers("t:a", "x")
@@ -260,8 +268,9 @@ held = state.State(Home(sys.argv[1]))
 held.add("t:a", "1", {"any": True}, shown="", scope="user")
 with held._database.use() as db:
     for number in range(2000):  # more than SQLite keeps in memory before it writes
-        values = (str(number), "t:b", "1", '{"argv": ["' + "x" * 2000 + str(number) + '"]}', "", "user", "", 1.0, None)
-        db.execute("INSERT INTO approvals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
+        pattern = '{"argv": ["' + "x" * 2000 + str(number) + '"]}'
+        values = (str(number), "t:b", "1", pattern, "", "user", "", 1.0, None, "1.0.0")
+        db.execute("INSERT INTO approvals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
     os.kill(os.getpid(), signal.SIGKILL)
 """
 

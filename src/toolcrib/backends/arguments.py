@@ -30,11 +30,11 @@ def flags(args: Mapping[str, JSON], names: Sequence[str]) -> tuple[str, ...]:
     return tuple(os.fsdecode(f"--{name}={spelled(args[name])}".encode()) for name in names if name in args)
 
 
-def faults(args: Mapping[str, JSON], names: Sequence[str]) -> list[str]:
-    """What of these arguments no command line can carry."""
+def faults(args: Mapping[str, JSON], names: Sequence[str] | None) -> list[str]:
+    """What of these arguments no command line can carry. Without `names`, somebody else looks at those."""
     found, total = [], 0
     for name, value in args.items():
-        if name not in names:
+        if names is not None and name not in names:
             found.append(f"{name!r} is not an argument of this tool; it has {', '.join(names) or 'none'}")
             continue
         try:
@@ -59,7 +59,8 @@ def faults(args: Mapping[str, JSON], names: Sequence[str]) -> list[str]:
 class Carried:
     """A tool's own look at its arguments, before anybody is asked: whether a command line can carry them."""
 
-    names: tuple[str, ...]
+    names: tuple[str, ...] | None
+    """Those it knows; None where its schema knows no others."""
 
     def __call__(self, args: Mapping[str, JSON]) -> list[str]:
         return faults(args, self.names)

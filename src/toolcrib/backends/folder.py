@@ -16,7 +16,7 @@ from ..core.context import Context
 from ..core.errors import Refused, ToolcribError, ToolError
 from ..core.jsontext import JSON, canonical
 from .arguments import flags
-from .process import in_terms_of, plain_answer, run_program
+from .process import in_terms_of, plain_answer, run_program, worker_for
 
 MANIFEST = "tool.yaml"
 MOST_FILES = 2000
@@ -39,10 +39,12 @@ File = Sequence[str]
 class Content(NamedTuple):
     """What lies in a folder."""
 
+    files: list[File]
+    """Sorted by path."""
     listing: str
-    """Of its files, sorted by path: `[path, kind, digest or where a link leads]`, as canonical JSON."""
+    """The same as canonical JSON."""
     manifest: bytes
-    """The very bytes that were hashed."""
+    """The very bytes that were hashed; of one that is longer than any manifest may be, the first of them."""
     paths: list[str]
     """All that was looked at, directories too."""
     states: list[int]
@@ -91,6 +93,10 @@ class FolderBackend(NamedTuple):
     """The digest of the listing."""
     variables: tuple[str, ...] = ("PATH", "HOME", "USER")
     wishes: Wishes = Wishes()
+    replaces: tuple[str, ...] = ()
+    """Folders beside this one whose tools it takes the place of."""
+    warm: bool = False
+    """Whether it may be started by a process that is kept ready for it."""
 
     @property
     def starts_process(self) -> bool:
@@ -106,8 +112,9 @@ class FolderBackend(NamedTuple):
         folder = self._startable(ctx)
         own = {"TOOLCRIB_TOOL_DIR": folder, "FORGE_WORKSPACE": ctx.cwd}
         try:
-            argv = (f"{folder}/{self.entrypoint}", *words)
-            done = await run_program(argv, ctx, variables=self.variables, own=own)
+            program = f"{folder}/{self.entrypoint}"
+            warm = worker_for(program) if self.warm else None
+            done = await run_program((program, *words), ctx, variables=self.variables, own=own, warm=warm)
         except ToolError as exc:
             raise in_terms_of(self.folder, folder, exc) from None
         return plain_answer(done, ctx)
@@ -149,15 +156,13 @@ def read_folder(folder: str) -> Content:
     Raises:
         ToolcribError: something in it cannot be a part of a tool.
     """
-    directories: list[str] = []
-    found = list(_walk(folder, "", directories, _DEPTH))
+    paths: list[str] = []
+    states: list[int] = []
+    found = list(_walk(folder, "", paths, states, _DEPTH))
     if len(found) > MOST_FILES:
         raise _unfit(folder, f"it has more than {MOST_FILES} files", "INPUT_TOO_LARGE")
-    room = MOST_BYTES - sum(seen.st_size for _, seen in found)
-    if room < 0:
+    if sum(seen.st_size for _, seen in found) > MOST_BYTES:
         raise _unfit(folder, f"its files are longer than {MOST_BYTES} bytes together", "INPUT_TOO_LARGE")
-    paths = [*directories]
-    states = states_of(directories)
     files: list[File] = []
     manifest = b""
     for relative, seen in sorted(found):
@@ -166,8 +171,9 @@ def read_folder(folder: str) -> Content:
             if stat.S_ISLNK(seen.st_mode):
                 files.append((relative, LINK, _target(folder, relative)))
             elif stat.S_ISREG(seen.st_mode):
-                seen, digest, data = _read(path, seen.st_size + room, keep=relative == MANIFEST)
-                manifest = data or manifest
+                digest, data = _read(path, seen.st_size)
+                if relative == MANIFEST:
+                    manifest = data
                 files.append((relative, PROGRAM if seen.st_mode & 0o111 else FILE, digest))
             else:
                 raise _unfit(folder, f"{relative} is no file, link or directory; remove it", "PATH_NOT_REGULAR")
@@ -175,13 +181,13 @@ def read_folder(folder: str) -> Content:
             raise _unfit(folder, f"{relative} cannot be read: {exc.strerror}", "READ_ERROR") from None
         paths.append(path)
         states += (seen.st_ino, seen.st_ctime_ns, seen.st_size)
-    return Content(canonical(files).decode(), manifest, paths, states)
+    return Content(files, canonical(files).decode(), manifest, paths, states)
 
 
 def paths_in(folder: str) -> list[str]:
     """All that `read_folder` would look at. Nothing is opened. Raises: `ToolcribError`, as that does."""
     directories: list[str] = []
-    found = [f"{folder}/{relative}" for relative, _ in _walk(folder, "", directories, _DEPTH)]
+    found = [f"{folder}/{relative}" for relative, _ in _walk(folder, "", directories, [], _DEPTH)]
     return [*directories, *found]
 
 
@@ -199,10 +205,13 @@ def states_of(paths: Sequence[str], directory: int | None = None) -> list[int]:
     return states
 
 
-def _walk(folder: str, below: str, directories: list[str], depth: int) -> Iterator[tuple[str, os.stat_result]]:
-    """What lies below the folder, as it is itself; directories are only listed."""
+def _walk(
+    folder: str, below: str, directories: list[str], states: list[int], depth: int
+) -> Iterator[tuple[str, os.stat_result]]:
+    """What lies below the folder, as it is itself; directories are only listed, each as it was before it was read."""
     directory = f"{folder}/{below or '.'}"  # so that a folder which is a link is looked into
     directories.append(directory)
+    states += states_of((directory,))
     try:
         with os.scandir(directory) as entries:
             inside = [(entry.name, entry.stat(follow_symlinks=False)) for entry in entries]
@@ -217,27 +226,27 @@ def _walk(folder: str, below: str, directories: list[str], depth: int) -> Iterat
         elif name not in LEFT_OUT:
             if not depth or len(directories) > MOST_FILES:
                 raise _unfit(folder, f"it is nested deeper than {_DEPTH} levels, or too wide", "INPUT_TOO_LARGE")
-            yield from _walk(folder, relative, directories, depth - 1)
+            yield from _walk(folder, relative, directories, states, depth - 1)
 
 
-def _read(path: str, most: int, *, keep: bool) -> tuple[os.stat_result, str, bytes]:
-    """State and digest of a file, and what is in it where that is wanted.
+def _read(path: str, length: int) -> tuple[str, bytes]:
+    """The digest of a file that has this length, and what it begins with.
+
+    Whatever else stands in its place by now, it is not waited for, and no more of it is read.
 
     Raises:
-        OSError: it cannot be read, is no file any more, or has grown too long.
+        OSError: it cannot be read, or has another length.
     """
     fd = os.open(path, _OPENING)
     try:
-        seen = os.fstat(fd)
-        if not stat.S_ISREG(seen.st_mode) or seen.st_size > most:
-            raise OSError(errno.EAGAIN, "it changes while it is read")
-        data = os.read(fd, _CHUNK)
+        data = os.read(fd, min(length + 1, _CHUNK))  # room for more than there is costs more than reading it
         hashed, size = hashlib.sha256(data), len(data)
-        while size < seen.st_size and (chunk := os.read(fd, _CHUNK)):
+        while _CHUNK <= size <= length and (chunk := os.read(fd, _CHUNK)):
             hashed.update(chunk)
             size += len(chunk)
-            data = data + chunk if keep else data
-        return seen, "sha256:" + hashed.hexdigest(), data if keep else b""
+        if size != length:
+            raise OSError(errno.EAGAIN, "it changes while it is read")
+        return "sha256:" + hashed.hexdigest(), data
     finally:
         os.close(fd)
 

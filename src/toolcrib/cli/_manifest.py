@@ -2,20 +2,33 @@
 
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from ..backends.folder import LEFT_OUT, MANIFEST, read_folder
 from ..core.errors import ToolcribError
-from ..core.jsontext import JSON, parse
+from ..core.jsontext import JSON
 from ..core.tool import NAME
 from ..policy.project_files import compared, project_files
 from ..runtime.runtime import Crib
 from ..sources.executable import ToolSettings
-from ..sources.manifest import UNMET, missing
-from ..sources.manifest_file import Fault, Manifest, read_manifest
+from ..sources.form import Fault
+from ..sources.manifest_file import Manifest, read_manifest
+from ..sources.requirement import UNMET, Versions, unmet
 from ._examine import Checked
 from ._literals import literals
 from ._program import Finding, file_findings
 from ._schema import properties
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedFinding(Finding):
+    """One thing that is wrong with a manifest."""
+
+    line: int = 1
+    column: int = 1
+
+    def to_dict(self) -> dict[str, JSON]:
+        return Finding.to_dict(self) | {"line": self.line, "column": self.column}
 
 
 def manifest_at(path: str) -> str | None:
@@ -35,15 +48,14 @@ def is_vouched(crib: Crib, project: str, relative: str) -> bool:
     return not any(LEFT_OUT.isdisjoint(path.split("/")) for paths in changes for path in paths)
 
 
-def examine_manifest(path: str, crib: Crib) -> Checked:
+async def examine_manifest(path: str, crib: Crib) -> Checked:
     """Everything that is wrong with the folder of one manifest."""
     folder = os.path.dirname(path)
     try:
         content = read_folder(folder)
     except ToolcribError as exc:
         return Checked(path, None, (Finding(exc.code, str(exc), "put that right, and check again"),))
-    files = parse(content.listing)
-    found, faults = read_manifest(content.manifest, path, folder=os.path.basename(folder), files=files)
+    found, faults = read_manifest(content.manifest, path, folder=os.path.basename(folder), files=content.files)
     findings = [_finding(fault) for fault in faults]
     findings += literals(content.manifest.decode("utf-8", "replace"), path)
     if found is None:
@@ -53,13 +65,14 @@ def examine_manifest(path: str, crib: Crib) -> Checked:
     exposed = crib.config.prefix + found.name
     findings += _name_findings(exposed, found, crib.config.prefix)
     findings += _description_findings(found.schema)
-    findings += _wish_findings(found, crib.config.tools.get(exposed, ToolSettings()), crib, search_path)
+    findings += _env_findings(found, crib.config.tools.get(exposed, ToolSettings()), crib)
+    findings += await _lacking(found.wishes.requires, search_path, _versions(path, crib))
     return Checked(path, exposed, tuple(findings))
 
 
 def _finding(fault: Fault) -> Finding:
-    where = f"line {fault.line}: " if fault.line else ""
-    return Finding(fault.code, where + fault.message, fault.fix, fault.pointer)
+    message = fault.where + fault.message
+    return PlacedFinding(fault.code, message, fault.fix, fault.pointer, False, fault.line, fault.column)
 
 
 def _name_findings(exposed: str, found: Manifest, prefix: str) -> Iterator[Finding]:
@@ -79,11 +92,25 @@ def _description_findings(schema: dict[str, JSON]) -> Iterator[Finding]:
             yield Finding("VALIDATION_ERROR", f"the argument {name} is not described", fix, warning=True)
 
 
-def _wish_findings(found: Manifest, given: ToolSettings, crib: Crib, search_path: str) -> Iterator[Finding]:
-    """What it asks for and does not have. It works all the same, unless a program is missing."""
+def _versions(path: str, crib: Crib) -> Versions | None:
+    """For a tool that is installed here. Any other folder must not choose which programs are started."""
+    if os.path.dirname(os.path.dirname(path)) not in crib.tool_directories():
+        return None
+    return Versions(crib.prober().version, (lambda name: None, lambda name, data: None), workspace=crib.workspace)
+
+
+async def _lacking(requirements: tuple[str, ...], search_path: str, versions: Versions | None) -> list[Finding]:
+    """What it needs and is not there, or too old. Programs are asked afresh."""
+    lacking, unasked = unmet(requirements, search_path, versions)
+    if unasked and versions is not None:
+        await versions.learn(unasked)
+        lacking, _ = unmet(requirements, search_path, versions)
+    return [Finding(UNMET, f"it needs {each}", "install it", "/requires") for each in lacking]
+
+
+def _env_findings(found: Manifest, given: ToolSettings, crib: Crib) -> Iterator[Finding]:
+    """What it asks for and does not have. It works all the same."""
     exposed = crib.config.prefix + found.name
-    for each in missing(found.wishes.requires, search_path):
-        yield Finding(UNMET, f"it needs {each}, which is not in the PATH", "install it", "/requires")
     for name in found.wishes.env:
         if name not in (*crib.config.variables, *given.variables):
             message = f"it asks for the variable {name}, which it is not given"

@@ -1,61 +1,29 @@
 """Folders with a `tool.yaml`, from directories of the user and of the project."""
 
 import os
-import re
-import shutil
 import time
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-from ..backends.arguments import Carried
-from ..backends.folder import (
-    LEFT_OUT,
-    LINK,
-    MANIFEST,
-    FolderBackend,
-    Wishes,
-    digest_of,
-    paths_in,
-    read_folder,
-    states_of,
-)
-from ..core.errors import InvalidJson, ToolcribError
+from ..backends.folder import LEFT_OUT, LINK, MANIFEST, Content, paths_in, read_folder, states_of
+from ..core.errors import ToolcribError
 from ..core.jsontext import dump, parse
-from ..core.limits import Limits
-from ..core.schema import Schema
 from ..core.source import Loaded, Problem
-from ..core.tool import NAME, Capabilities, Hooks, Tool
 from ..policy.project_files import key
 from ..policy.trust import Record
-from .executable import CAPABILITIES, Place, Settings
+from .executable import Place, Settings
+from .manifest_cache import MORE, STATE_BYTES, TOOL, Kept, ManifestCache, More, packed
+from .manifest_offer import Offering
 from .probe_cache import undisturbed
+from .requirement import Cache, Versions, unmet
 
-_VERSION = 1
-_FIELDS = 10
-"""Of an answer that is a tool."""
 _SETTLED_NS = 1_000_000_000
 _MESSAGE = 600
-_NO_WISHES = Wishes()
-_PROGRAM = re.compile(r"[^\s<>=]*")
-UNMET = "ENGINE_NOT_AVAILABLE"
-"""The code of a tool whose programs are not there. It says nothing about the folder, so it is found out each time."""
-
-
-class Kept(NamedTuple):
-    """What is known of one folder."""
-
-    paths: list[str]
-    """All that its state depends on, below the tools directory."""
-    states: list[int]
-    """As `backends.folder` finds them; none when the folder is to be read again."""
-    listing: str
-    """Of its files, as `backends.folder` writes it; empty for a folder that is no tool."""
-    answer: list[Any]
-    """The fields of a tool, (code, message) of a problem, or nothing where the manifest was not parsed."""
-
-    @property
-    def unparsed(self) -> bool:
-        return bool(self.listing) and not self.answer
+_BATCH = 64
+"""How many folders are in memory at once while they are read."""
+_NO_MORE = More()
+_REQUIRES = 3
+"""Where in the wishes it stands."""
 
 
 class ManifestSource:
@@ -69,55 +37,68 @@ class ManifestSource:
         self,
         directory: str,
         settings: Settings,
-        cache: tuple[Callable[[str], bytes | None], Callable[[str, bytes], None]],
+        cache: Cache,
         search_path: str,
         *,
         rank: int,
         place: Place | None = None,
         skipped: Callable[[Problem], None] = lambda problem: None,
+        versions: Versions | None = None,
     ) -> None:
-        """`cache` reads and writes what was found, under a name; `search_path` is the PATH that a tool gets."""
+        """`search_path` is the PATH that a tool gets. Without `versions`, those of required programs do not count."""
         self.directory, self.rank = directory, rank
-        self._settings, self._search_path = settings, search_path
-        self._read, self._write = cache
+        self._search_path, self._versions = search_path, versions
+        self._offering = Offering(directory, settings, of_project=place is not None)
+        self._cache = ManifestCache(directory, *cache)
         self._place, self._skipped = place, skipped
         self._stamp: list[int] = []
         self._kept: dict[str, Kept] | None = None
+        self._needs: dict[str, tuple[str, ...]] = {}
+        """The programs that tools need."""
+        self._unasked: set[str] = set()
+        """Those whose version has to be learnt before it can be said whether they will do."""
         self._seen: tuple[dict[str, str], Record | None] | None = None
-        self._offered: tuple[Any, ...] | None = None
+        self._offered: tuple[Mapping[str, Kept], Any, Any] = ({}, {}, {})
         """What the tools on offer were made of."""
         self._loaded = Loaded()
 
     async def load(self) -> Loaded:
         with undisturbed():
-            return self._look()
+            loaded = self._look()
+        if self._unasked and self._versions is not None:
+            await self._versions.learn(self._unasked)
+            with undisturbed():
+                loaded = self._look()
+        return loaded
 
     def _look(self) -> Loaded:
         if self._kept is None:
-            self._stamp, self._kept = self._recall()
+            self._stamp, self._kept = self._cache.recall()
         before, record = self._kept, self._place.record() if self._place else None
         stamp, names, changed = self._survey(before)
         same = not changed and len(names) == len(before) and stamp == self._stamp
-        if same and self._seen is not None and self._seen == (self._unmet(before), record):
+        if same and self._seen is not None and self._seen == (self._unmet(), record):
             return self._loaded
-        now = {name: self._fresh(name, record) if name in changed else before[name] for name in names}
+        now = before
+        if not same:
+            fresh = self._fresh([name for name in names if name in changed], record)
+            now = {name: fresh[name] if name in fresh else before[name] for name in names}
         objections = self._objections(now, record)
-        for name in [name for name, kept in now.items() if kept.unparsed and name not in objections]:
-            now[name] = self._fresh(name, record)
-            objections |= self._objections({name: now[name]}, record)
-        worth_keeping = now != before or (now and stamp != self._stamp)
+        if parsable := [name for name, kept in now.items() if kept.unparsed and name not in objections]:
+            now = now | self._fresh(parsable, record)
+            objections = self._objections(now, record)
+        if now is not before and (now != before or (now and stamp != self._stamp)):
+            self._cache.keep(stamp, now)
         self._stamp, self._kept = stamp, now
-        if worth_keeping:
-            self._keep()
-        unmet = self._unmet(now)
-        offered = ({name: (kept.listing, kept.answer) for name, kept in now.items()}, objections, unmet)
-        if offered != self._offered:
-            known = self._loaded.problems
-            self._loaded, self._offered = self._offer(now, objections, unmet), offered
+        self._needs = {name: needed for name, kept in now.items() if (needed := _required(kept.answer))}
+        lacking = self._unmet()
+        if not _alike(self._offered, (now, objections, lacking)):
+            known = set(self._loaded.problems)
+            self._loaded = self._offering.offer(now, objections, lacking)
             for problem in self._loaded.problems:
                 if problem not in known and os.path.basename(os.path.dirname(problem.origin)) in changed:
                     self._skipped(problem)
-        self._seen = (unmet, record)
+        self._offered, self._seen = (now, objections, lacking), (lacking, record)
         return self._loaded
 
     def _survey(self, before: Mapping[str, Kept]) -> tuple[list[int], list[str], set[str]]:
@@ -131,146 +112,100 @@ class ManifestSource:
             stamp = [seen.st_ino, seen.st_mtime_ns, seen.st_ctime_ns]
             # A directory that changed this very moment may change again without a new time stamp.
             if stamp == self._stamp and time.time_ns() - seen.st_mtime_ns > _SETTLED_NS:
-                names = list(before)
+                known, names = before, list(before)
             else:
                 names = _directories(fd)
-            changed = {name for name in names
-                       if (kept := before.get(name)) is None or states_of(kept.paths, fd) != kept.states}  # fmt: skip
+                known = {name: before[name] for name in names if name in before}
+            paths = [kept.paths for kept in known.values()]
+            states = packed(states_of("\0".join(paths).split("\0"), fd)) if paths else b""
         finally:
             os.close(fd)
+        changed = set(names) - known.keys() if known is not before else set()
+        if states != b"".join([kept.states for kept in known.values()]):  # thousands are compared at once
+            changed |= _otherwise(known, states)
         return stamp, names, changed
 
-    def _fresh(self, name: str, record: Record | None) -> Kept:
-        """What a folder is now. Its manifest is parsed if nothing speaks against it."""
+    def _fresh(self, names: Sequence[str], record: Record | None) -> dict[str, Kept]:
+        """What folders are now. A manifest is parsed if nothing speaks against it.
+
+        They are read many at a time before any is parsed: going back and forth between the system and the parser makes
+        both slower.
+        """
+        found: dict[str, Kept] = {}
+        for start in range(0, len(names), _BATCH):
+            contents = {name: self._content(name) for name in names[start : start + _BATCH]}
+            for name, content in contents.items():
+                found[name] = content if isinstance(content, Kept) else self._read(name, content, record)
+        return found
+
+    def _content(self, name: str) -> Content | Kept:
+        """All that lies in a folder; or what is known of one that is no tool."""
         folder = f"{self.directory}/{name}"
-        own = [f"{name}/."]
-        states = states_of([f"{folder}/."])
+        own = f"{name}/."
         try:
             if self._place is not None and os.path.islink(folder):
                 message = "it is a link; put the folder itself into the project"
                 raise ToolcribError(message, code="PATH_NOT_REGULAR")
             if not os.path.lexists(f"{folder}/{MANIFEST}"):
-                return Kept(own, states, "", [])
-            content = read_folder(folder)
+                states = states_of([f"{folder}/."])
+                if not os.path.lexists(f"{folder}/{MANIFEST}"):  # it did not come before the state was taken
+                    return Kept(own, packed(states), "", ())
+            return read_folder(folder)
         except ToolcribError as exc:
-            return Kept(own, [], "", [exc.code, str(exc)])
-        paths = [path[len(self.directory) + 1 :] for path in content.paths]
-        kept = Kept(paths, content.states if content.settled else [], content.listing, [])
-        if self._objections({name: kept}, record):
-            return kept
-        return kept._replace(answer=self._parsed(name, content.manifest, content.listing))
+            return Kept(own, b"", "", (exc.code, str(exc), 0, 0))
 
-    def _parsed(self, name: str, manifest: bytes, listing: str) -> list[Any]:
+    def _read(self, name: str, content: Content, record: Record | None) -> Kept:
+        start = len(self.directory) + 1
+        paths = "\0".join([path[start:] for path in content.paths])
+        states = packed(content.states) if content.settled else b""
+        kept = Kept(paths, states, content.listing, ())
+        if self._place is not None and self._objections({name: kept}, record):
+            return kept
+        return Kept(paths, states, content.listing, self._parsed(name, content))
+
+    def _parsed(self, name: str, content: Content) -> tuple[Any, ...]:
         from .manifest_file import read_manifest  # late: what did not change is not parsed
 
-        files = parse(listing)
-        if not any(path == MANIFEST and kind != LINK for path, kind, _ in files):
-            return ["PATH_NOT_REGULAR", f"{MANIFEST} is a link; put the file itself there"]
-        found, wrong = read_manifest(manifest, f"{self.directory}/{name}/{MANIFEST}", folder=name, files=files)
+        if not any(path == MANIFEST and kind != LINK for path, kind, _ in content.files):
+            return "PATH_NOT_REGULAR", f"{MANIFEST} is a link; put the file itself there", 0, 0
+        path = f"{self.directory}/{name}/{MANIFEST}"
+        found, wrong = read_manifest(content.manifest, path, folder=name, files=content.files)
         if found is None:
-            more = f" (and {len(wrong) - 1} more; type: toolcrib check {self.directory}/{name})" if wrong[1:] else ""
-            return [wrong[0].code, str(wrong[0])[:_MESSAGE] + more]
-        schema, names = dump(found.schema).decode(), list(found.schema.get("properties", {}))
-        limits = [found.seconds, found.output_bytes]
-        wishes = [list(wish) for wish in found.wishes] if any(found.wishes) else []
-        about = [found.description, found.version, found.entrypoint]
-        return [*about, schema, names, *limits, list(found.claims), wishes, digest_of(listing)]
+            first, *others = wrong
+            rest = f" (and {len(others)} more; type: toolcrib check {self.directory}/{name})" if others else ""
+            return first.code, str(first)[:_MESSAGE] + rest, first.line, first.column
+        schema, names = dump(found.schema).decode(), tuple(found.schema.get("properties", ()))
+        wishes = tuple(found.wishes) if any(found.wishes) else ()
+        more = (found.seconds, found.output_bytes, found.claims, wishes, found.replaces, found.warm, found.closed)
+        said = () if more == _NO_MORE else more
+        return found.description, found.version, found.entrypoint, schema, names, content.digest, said
 
     def _objections(self, now: Mapping[str, Kept], record: Record | None) -> dict[str, str]:
         """What of a project is not as the user trusted it, and why."""
         place, found = self._place, {}
-        for name, kept in now.items() if place else ():
-            assert place is not None
-            fix = f"look at it, then type: toolcrib trust {place.project}"
-            below = f"{key(f'{place.below}/{name}')}/"
-            trusted = {path: seen for path, seen in (record.files if record else {}).items() if path.startswith(below)}
-            if kept.listing and not trusted:
+        if place is None:
+            return {}
+        fix = f"look at it, then type: toolcrib trust {place.project}"
+        trusted = _by_folder(record, f"{key(place.below)}/", {key(name) for name in now})
+        for name, kept in now.items():
+            theirs = trusted.get(key(name), {})
+            if kept.listing and not theirs:
                 found[name] = f"it is new since the project was trusted; {fix}"
-            elif kept.listing and (path := _different(parse(kept.listing), trusted, below)):
+            elif kept.listing and (path := _different(parse(kept.listing), theirs, f"{key(place.below)}/{key(name)}/")):
                 found[name] = f"{path} changed since the project was trusted; {fix}"
         return found
 
-    def _unmet(self, now: Mapping[str, Kept]) -> dict[str, str]:
-        """Which tools need a program that is not there."""
+    def _unmet(self) -> dict[str, str]:
+        """Which tools need a program that is not there, or is another version."""
         found = {}
-        for name, kept in now.items():
-            needed = kept.answer[8][3] if len(kept.answer) > 2 and kept.answer[8] else ()
-            if needed and (lacking := missing(needed, self._search_path)):
-                found[name] = f"it needs {', '.join(lacking)}, which is not in the PATH; install it"
+        self._unasked.clear()
+        for name, needed in self._needs.items():
+            lacking, unasked = unmet(needed, self._search_path, self._versions)
+            self._unasked.update(unasked)
+            lacking += [f"another look at {program}, whose version is not known yet" for program in unasked]
+            if lacking:
+                found[name] = f"it needs {'; and '.join(lacking)}; install what it needs"
         return found
-
-    def _offer(self, now: Mapping[str, Kept], objections: Mapping[str, str], unmet: Mapping[str, str]) -> Loaded:
-        tools, problems = [], []
-        for name, kept in now.items():
-            exposed = self._settings.prefix + name
-            if name in objections:
-                problems.append(self._problem(name, "WORKSPACE_UNTRUSTED", objections[name], holds=True))
-            elif len(kept.answer) == 2:
-                unread = self._place is not None and not kept.listing
-                problems.append(self._problem(name, *kept.answer, holds=unread))
-            elif kept.answer and len(exposed) > 64:
-                message = f"{exposed} is longer than 64 characters; give the tool a shorter name"
-                problems.append(self._problem(name, "TOOL_NAME_INVALID", message))
-            elif name in unmet:
-                problems.append(self._problem(name, UNMET, unmet[name]))
-            elif kept.answer:
-                tools.append(self._tool(name, exposed, kept))
-        return Loaded(tuple(tools), tuple(problems))
-
-    def _tool(self, name: str, exposed: str, kept: Kept) -> Tool:
-        description, version, entrypoint, schema, names, seconds, output, claims, wished, digest = kept.answer
-        limits, variables = self._settings.limits, self._settings.variables
-        if seconds is not None or exposed in self._settings.per_tool:
-            limits, variables = self._settings.of(exposed, seconds)
-        if output is not None and output < limits.output_bytes:
-            limits = Limits(limits.seconds, output, limits.memory_bytes)
-        wishes = Wishes(*map(tuple, wished)) if wished else _NO_WISHES
-        folder = f"{self.directory}/{name}"
-        backend = FolderBackend(folder, entrypoint, tuple(names), kept.listing, digest, variables, wishes)
-        return Tool(
-            exposed,
-            description,
-            Schema(None, schema),
-            backend,
-            "manifest",
-            f"{folder}/{MANIFEST}",
-            version,
-            digest,
-            _capabilities(claims, wishes),
-            limits,
-            Hooks(Carried(backend.names)),
-        )
-
-    def _problem(self, name: str, code: str, message: str, *, holds: bool = False) -> Problem:
-        exposed = self._settings.prefix + name
-        held = (exposed,) if holds and NAME.fullmatch(exposed) else ()
-        return Problem(f"{self.directory}/{name}/{MANIFEST}", code, message, held)
-
-    def _recall(self) -> tuple[list[int], dict[str, Kept]]:
-        raw = self._read(self._cache_key)
-        if raw is not None:
-            try:
-                kept = parse(raw, exact=False)
-                folders = {name: Kept(*each) for name, each in kept["folders"].items()}
-                whole = {len(each.answer) for each in folders.values()} <= {0, 2, _FIELDS}
-                if whole and (kept["version"], kept["directory"]) == (_VERSION, self.directory):
-                    return kept["stamp"], folders
-            except (InvalidJson, KeyError, TypeError, AttributeError):  # damaged: read the folders again
-                pass
-        return [], {}
-
-    def _keep(self) -> None:
-        folders = {name: list(kept) for name, kept in (self._kept or {}).items()}
-        kept = {"version": _VERSION, "directory": self.directory, "stamp": self._stamp, "folders": folders}
-        try:
-            self._write(self._cache_key, dump(kept))
-        except (OSError, InvalidJson):  # a full or read-only home, a path that is not UTF-8: slower, but right
-            pass
-
-    @property
-    def _cache_key(self) -> str:
-        """No directory is called so, and what programs said of themselves is kept elsewhere."""
-        return f"{self.directory}//{MANIFEST}"
 
 
 def folders(directory: str) -> list[str]:
@@ -288,16 +223,6 @@ def inside(folder: str) -> list[str]:
         return paths_in(folder)
     except ToolcribError:
         return [folder]
-
-
-def missing(requirements: Iterable[str], search_path: str) -> list[str]:
-    """What of these is not there. The programs are looked for, and not asked for their version."""
-    return [each for each in requirements if shutil.which(program_of(each), path=search_path) is None]
-
-
-def program_of(requirement: str) -> str:
-    """The name of the program in `jq >= 1.6`."""
-    return _PROGRAM.match(requirement)[0]  # type: ignore[index]  # it matches everything
 
 
 def _directories(place: int | str) -> list[str]:
@@ -326,12 +251,41 @@ def _is_left_out(path: str) -> bool:
     return not LEFT_OUT.isdisjoint(path.split("/")[:-1])
 
 
-def _capabilities(claims: list[str], wishes: Wishes) -> Capabilities:
-    if not claims and not wishes.network:
-        return CAPABILITIES
-    held = dict.fromkeys(claims, True) | ({"accesses_network": True} if wishes.network else {})
-    return Capabilities(**(held | {"executes_commands": True}))
-
-
 def _counts(name: str) -> bool:
     return not name.startswith(".") and not name.endswith("~") and (name.isascii() or name.isprintable())
+
+
+def _required(answer: tuple[Any, ...]) -> tuple[str, ...]:
+    """The programs that a tool needs."""
+    if len(answer) != TOOL or not answer[MORE]:
+        return ()
+    wishes = More(*answer[MORE]).wishes
+    return wishes[_REQUIRES] if wishes else ()
+
+
+def _otherwise(folders: Mapping[str, Kept], states: bytes) -> set[str]:
+    """Which of these are not in the state they were in. `states` are those of all their paths, one after the other."""
+    found, start = set(), 0
+    for name, kept in folders.items():
+        end = start + STATE_BYTES * (kept.paths.count("\0") + 1)
+        if states[start:end] != kept.states:
+            found.add(name)
+        start = end
+    return found
+
+
+def _alike(one: tuple[Mapping[str, Kept], Any, Any], other: tuple[Mapping[str, Kept], Any, Any]) -> bool:
+    """Whether the same would be offered."""
+    if one[1:] != other[1:] or one[0].keys() != other[0].keys():
+        return False
+    return all(one[0][name][2:] == kept[2:] for name, kept in other[0].items())
+
+
+def _by_folder(record: Record | None, start: str, names: set[str]) -> dict[str, dict[str, Mapping[str, str]]]:
+    """The trusted files below a path, by the folder they are in."""
+    found: dict[str, dict[str, Mapping[str, str]]] = {}
+    for path, seen in (record.files if record else {}).items():
+        name, slash, _ = path[len(start) :].partition("/")
+        if slash and name in names and path.startswith(start):
+            found.setdefault(name, {})[path] = seen
+    return found

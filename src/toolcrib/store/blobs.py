@@ -18,7 +18,7 @@ from io import BufferedReader, RawIOBase
 from typing import NamedTuple
 
 from ..core.errors import Refused, ToolError
-from ..core.jsontext import parse
+from ..core.jsontext import canonical, parse
 from . import folder_copy
 from .folder_copy import File
 from .home import PRIVATE_DIR, Home
@@ -113,6 +113,15 @@ class Blobs:
                 continue
             if len(data) <= most and digest_of(data) == digest:
                 return data
+        return None
+
+    def folder(self, digest: str) -> tuple[str, Sequence[File]] | None:
+        """The path of a kept folder whose list of files has this digest, and the list; None when it is not kept."""
+        for path in self._of(digest):
+            with suppress(OSError):
+                files = sorted(folder_copy.found_in(path, digest_at=_digest_at))
+                if files and digest_of(canonical(files)) == digest:
+                    return path, files
         return None
 
     def keep(self, data: bytes, name: str) -> str:
@@ -214,8 +223,7 @@ class Blobs:
         if identity is None or not _is_private(identity, mode) or not _is_private_directory(os.path.dirname(copy)):
             return False
         try:
-            with _opened(copy) as file:
-                return "sha256:" + hashlib.file_digest(file, "sha256").hexdigest() == digest
+            return _digest_at(copy) == digest
         except OSError:
             return False
 
@@ -243,6 +251,11 @@ class Blobs:
 
 def digest_of(data: bytes) -> str:
     return "sha256:" + hashlib.sha256(data).hexdigest()
+
+
+def _digest_at(path: str) -> str:
+    with _opened(path) as file:
+        return "sha256:" + hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def remove(path: str) -> bool:

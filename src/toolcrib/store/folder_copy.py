@@ -3,7 +3,7 @@
 import fcntl
 import os
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 OPEN, SEALED = 0o700, 0o500
@@ -65,6 +65,16 @@ def is_sealed(copy: str, files: Sequence[File]) -> bool:
     found = {path for path, _ in _all(copy)}
     right = all(_target(f"{copy}/{path}") == target for path, kind, target in files if kind == "link")
     return right and found | {copy} == {*expected, *(f"{copy}/{path}" for path, *_ in files)}
+
+
+def found_in(copy: str, *, digest_at: Callable[[str], str]) -> Iterator[tuple[str, str, str]]:
+    """The files of a copy as they are now. Raises: `OSError`."""
+    for path, is_directory in _all(copy):
+        name = path[len(copy) + 1 :]
+        if (target := _target(path)) is not None:
+            yield name, "link", target
+        elif not is_directory:
+            yield name, "program" if os.lstat(path).st_mode & 0o111 else "file", digest_at(path)
 
 
 @contextmanager

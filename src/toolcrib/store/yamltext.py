@@ -5,8 +5,7 @@ The subset that means the same to everybody: no anchors and aliases, no tags, no
 """
 
 import re
-from collections.abc import Callable
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import yaml
 
@@ -18,24 +17,47 @@ MAX_DEPTH = 32
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _NUMBER = re.compile(r"[-+]?(0|[1-9][0-9]*)\.[0-9]+([eE][-+]?[0-9]+)?")
 _WORDS = {"true": True, "True": True, "false": False, "False": False, "null": None, "~": None, "": None}
-_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_Alias, _Scalar = yaml.AliasEvent, yaml.ScalarEvent
-_Sequence, _SequenceEnd, _MappingEnd = yaml.SequenceStartEvent, yaml.SequenceEndEvent, yaml.MappingEndEvent
+_Parser = getattr(getattr(yaml, "cyaml", None), "CParser", yaml.SafeLoader)
+_Scalar, _Alias = yaml.ScalarEvent, yaml.AliasEvent
+_Mapping, _Sequence = yaml.MappingStartEvent, yaml.SequenceStartEvent
+_ENDS = (yaml.MappingEndEvent, yaml.SequenceEndEvent)
+_StreamEnd, _DocumentStart = yaml.StreamEndEvent, yaml.DocumentStartEvent
+_NO_KEY: Any = object()
+
+
+class Mark(NamedTuple):
+    """Where something stands; both count from 1."""
+
+    line: int
+    column: int
+
+
+class NotPlain(ConfigError):
+    """Text that is not YAML of this kind."""
+
+    def __init__(self, message: str, *, path: str, mark: Mark | None = None) -> None:
+        super().__init__(message, path=path, line=mark.line if mark else None)
+        self.message, self.mark = message, mark
 
 
 class Document:
-    """A value, and the line that each of its parts stands on."""
+    """A value, and where each of its parts stands."""
 
     def __init__(self, value: Any, text: str, path: str) -> None:
         self.value, self.path = value, path
         self._text = text
-        self._lines: dict[str, int] | None = None
+        self._marks: dict[str, Mark] | None = None
+
+    def mark(self, *keys: str | int) -> Mark | None:
+        """Of a key, or of an entry of a list."""
+        if self._marks is None:  # few ask, so they are found when somebody does
+            self._marks = {}
+            _read(self._text, self.path, self._marks)
+        return self._marks.get(pointer(keys))
 
     def line(self, *keys: str | int) -> int | None:
-        if self._lines is None:  # few ask, so they are found when somebody does
-            self._lines = {}
-            _Builder(self.path, self._lines).build(self._text)
-        return self._lines.get(pointer(keys))
+        mark = self.mark(*keys)
+        return mark.line if mark else None
 
     def error(self, message: str, *keys: str | int) -> ConfigError:
         return ConfigError(message, path=self.path, line=self.line(*keys))
@@ -53,90 +75,130 @@ def load(path: str) -> Document:
 
 
 def parse(text: bytes, path: str) -> Document:
-    """Raises: `ConfigError`, with path and line."""
+    """Raises: `NotPlain`, with path, line and column."""
     if len(text) > MAX_BYTES:
-        raise ConfigError(f"longer than {MAX_BYTES} bytes", path=path)
+        raise NotPlain(f"longer than {MAX_BYTES} bytes", path=path)
     try:
-        return _Builder(path).build(text.decode("utf-8-sig"))
+        decoded = text.decode("utf-8-sig")
     except UnicodeDecodeError as exc:
-        raise ConfigError(f"not UTF-8: {exc}", path=path, line=text[: exc.start].count(b"\n") + 1) from None
+        before = text[: exc.start].decode("utf-8-sig").split("\n")
+        raise NotPlain(f"not UTF-8: {exc}", path=path, mark=Mark(len(before), len(before[-1]) + 1)) from None
+    try:
+        return Document(_read(decoded, path), decoded, path)
     except yaml.MarkedYAMLError as exc:
         mark = cast(Any, exc.problem_mark or exc.context_mark)
-        raise ConfigError(exc.problem or str(exc), path=path, line=mark.line + 1 if mark else None) from None
+        at = Mark(mark.line + 1, mark.column + 1) if mark else None
+        raise NotPlain(exc.problem or str(exc), path=path, mark=at) from None
     except yaml.YAMLError as exc:
-        raise ConfigError(str(exc), path=path) from None
+        raise NotPlain(str(exc).partition("\n")[0], path=path, mark=_unprintable(decoded, exc)) from None
 
 
-class _Builder:
-    """Builds the value from the parser's events, so that a bomb is refused before it is in memory."""
+def _read(text: str, path: str, marks: dict[str, Mark] | None = None) -> Any:
+    """The value, built from the parser's events, so that a bomb is refused before it is in memory.
 
-    def __init__(self, path: str, lines: dict[str, int] | None = None) -> None:
-        self._path, self._lines = path, lines
-
-    def build(self, text: str) -> Document:
-        loader = _Loader(text)
-        self._next: Callable[[], Any] = loader.get_event
-        try:
-            return Document(self._document(), text, self._path)
-        finally:
-            loader.dispose()
-
-    def _document(self) -> Any:
-        value: Any = None
-        documents = 0
-        while type(event := self._next()) is not yaml.StreamEndEvent:
-            if type(event) is yaml.DocumentStartEvent:
+    One loop over all events, because every manifest of a directory passes here. With `marks`, it is noted where
+    everything stands, which costs more than all the rest.
+    """
+    parser = _Parser(text)
+    next_event = parser.get_event
+    value: Any = None  # the last one that was complete
+    within: Any = None  # the map or list it goes into
+    key: Any = _NO_KEY
+    outer: list[tuple[Any, Any]] = []
+    documents = 0
+    event: Any
+    try:
+        while True:
+            event = next_event()
+            kind = type(event)
+            if kind is _Scalar:
+                if event.anchor is not None or event.tag is not None:
+                    raise _refusal(_unwanted(event), event, path)
+                value = event.value
+                if type(within) is dict and key is _NO_KEY:
+                    if value in within:
+                        raise _refusal(f"the key {value!r} stands here for the second time", event, path)
+                    if value == "<<" and not event.style:
+                        raise _refusal("merge keys are not used here; write the values out", event, path)
+                    key = value
+                    if marks is not None:
+                        marks[_pointer(outer, within, key)] = _mark(event)
+                    continue
+                if not event.style:
+                    value = _plain(value)
+            elif kind is _Mapping or kind is _Sequence:
+                if event.anchor is not None or event.tag is not None:
+                    raise _refusal(_unwanted(event), event, path)
+                if type(within) is dict and key is _NO_KEY:
+                    raise _refusal("a key is a word", event, path)
+                if len(outer) > MAX_DEPTH:
+                    raise _refusal(f"nested deeper than {MAX_DEPTH} levels", event, path)
+                if marks is not None:
+                    marks.setdefault(_pointer(outer, within, key), _mark(event))
+                outer.append((within, key))
+                within, key = {} if kind is _Mapping else [], _NO_KEY
+                continue
+            elif kind in _ENDS:
+                value = within
+                within, key = outer.pop()
+            elif kind is _DocumentStart:
                 documents += 1
                 if documents > 1:
-                    raise self._error("one document only; a second begins here", event)
-                value = self._value(self._next(), ())
-        return value
+                    raise _refusal("one document only; a second begins here", event, path)
+                continue
+            elif kind is _StreamEnd:
+                return value
+            elif kind is _Alias:
+                raise _refusal(_unwanted(event), event, path)
+            else:
+                continue
+            if type(within) is dict:
+                within[key] = value
+                key = _NO_KEY
+            elif within is not None:
+                if marks is not None:
+                    marks.setdefault(_pointer(outer, within, key), _mark(event))
+                within.append(value)
+            elif marks is not None:
+                marks.setdefault("", _mark(event))
+    finally:
+        parser.dispose()
 
-    def _value(self, event: Any, at: tuple[str | int, ...]) -> Any:
-        kind = type(event)
-        if kind is _Alias or event.anchor is not None:
-            raise self._error("anchors and aliases are not used here; write the value out", event)
-        if event.tag is not None:
-            raise self._error(f"tags such as {event.tag} are not used here", event)
-        if len(at) > MAX_DEPTH:
-            raise self._error(f"nested deeper than {MAX_DEPTH} levels", event)
-        if self._lines is not None:
-            self._lines.setdefault(pointer(at), event.start_mark.line + 1)
-        if kind is _Scalar:
-            return event.value if event.style else self._plain(event)
-        if kind is _Sequence:
-            items: list[Any] = []
-            while type(event := self._next()) is not _SequenceEnd:
-                items.append(self._value(event, (*at, len(items))))
-            return items
-        return self._mapping(at)
 
-    def _mapping(self, at: tuple[str | int, ...]) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        event: Any
-        while type(event := self._next()) is not _MappingEnd:
-            if type(event) is not _Scalar:
-                raise self._error("a key is a word", event)
-            key = event.value
-            if key in found:
-                raise self._error(f"the key {key!r} stands here for the second time", event)
-            if key == "<<" and not event.style:
-                raise self._error("merge keys are not used here; write the values out", event)
-            if self._lines is not None:
-                mark: Any = event.start_mark
-                self._lines[pointer((*at, key))] = mark.line + 1
-            found[key] = self._value(self._next(), (*at, key))
-        return found
+def _plain(text: str) -> Any:
+    if text in _WORDS:
+        return _WORDS[text]
+    if text[0].isalpha():  # most values are words
+        return text
+    if _INTEGER.fullmatch(text):
+        return int(text) if len(text) < 400 else text
+    return float(text) if _NUMBER.fullmatch(text) else text
 
-    def _plain(self, event: Any) -> Any:
-        text = event.value
-        if text in _WORDS:
-            return _WORDS[text]
-        if text[0].isalpha():  # most values are words
-            return text
-        if _INTEGER.fullmatch(text):
-            return int(text) if len(text) < 400 else text
-        return float(text) if _NUMBER.fullmatch(text) else text
 
-    def _error(self, message: str, event: Any) -> ConfigError:
-        return ConfigError(message, path=self._path, line=event.start_mark.line + 1)
+def _unwanted(event: Any) -> str:
+    if type(event) is _Alias or event.anchor is not None:
+        return "anchors and aliases are not used here; write the value out"
+    return f"tags such as {event.tag} are not used here"
+
+
+def _pointer(outer: list[tuple[Any, Any]], within: Any, key: Any) -> str:
+    """Of what comes next: a key of the map, or the next entry of the list, that is being filled."""
+    inside = [*outer[1:], (within, key)] if outer else []
+    return pointer([len(each) if type(each) is list else at for each, at in inside])
+
+
+def _refusal(message: str, event: Any, path: str) -> NotPlain:
+    return NotPlain(message, path=path, mark=_mark(event))
+
+
+def _mark(event: Any) -> Mark:
+    return Mark(event.start_mark.line + 1, event.start_mark.column + 1)
+
+
+def _unprintable(text: str, exc: yaml.YAMLError) -> Mark | None:
+    """Where the character stands that YAML does not take."""
+    character = getattr(exc, "character", None)
+    if not isinstance(character, int):
+        return None
+    before = text.partition(chr(character))[0].split("\n")
+    return Mark(len(before), len(before[-1]) + 1)
