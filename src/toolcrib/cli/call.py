@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 import sys
+from collections.abc import Callable
 from contextlib import redirect_stdout
 from typing import Any
 
@@ -12,6 +13,7 @@ from ..core.errors import REFUSALS, ConfigError, InvalidJson, Refused
 from ..core.jsontext import JSON, dump_ascii, parse
 from ..core.limits import INPUT_BYTES, duration
 from ..core.policy import Answer, Approver, Question
+from ..core.tool import Tool
 from ..policy.approvers import SaysYes
 from ..runtime.build import build
 from ..runtime.runtime import Crib
@@ -19,9 +21,10 @@ from ..store.home import Home
 from ._approver import TerminalApprover, at_terminal
 from ._flags import Own, UsageError, flag_lines, split
 from ._text import visible
+from ._ticker import Ticker
 
 HELP = """usage: toolcrib call NAME [--input JSON|-] [--FLAG VALUE ...]
-                     [--yes] [--timeout S] [--dry-run] [--session ID] [--json]
+                     [--yes] [--timeout S] [--dry-run] [--session ID] [--profile NAME] [--json]
 
 Call a tool. Its arguments are flags made from its schema, or one JSON object.
 
@@ -30,12 +33,13 @@ Call a tool. Its arguments are flags made from its schema, or one JSON object.
   --timeout S    seconds (or 1500ms, 2m) instead of the tool's own limit
   --dry-run      check everything and say what would run
   --session ID   record the call under this session
+  --profile NAME with the tools and rules of this profile
   --json         print the whole result
 
   toolcrib call hello --name Bob --age 25
   echo '{"name": "Bob"}' | toolcrib call hello --input - --yes"""
 
-OWN = Own("--yes", "--dry-run", "--json", "--help", valued=("--input", "--timeout", "--session"))
+OWN = Own("--yes", "--dry-run", "--json", "--help", valued=("--input", "--timeout", "--session", "--profile"))
 SESSION = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
 EXITS = {"TOOL_NOT_FOUND": 4, "TIMEOUT": 124, "VALIDATION_ERROR": 2, "INPUT_TOO_LARGE": 2, "CONFIG_INVALID": 2}
 
@@ -65,8 +69,19 @@ def _main(argv: list[str]) -> int:
         raise UsageError("the tool's name is empty; see: toolcrib list")
     home = Home()
     asked = Asked(home)
-    crib = build(home=home.path, approver=asked, asker="command line", typed=at_terminal())
+    profile = before.get("--profile", _profile(words[1:]))
+    crib = build(home=home.path, approver=asked, asker="command line", typed=at_terminal(), profile=profile)
+    asked.own_name = crib.config.offer.own_name
     return asyncio.run(_call(crib, asked, before, words))
+
+
+def _profile(words: list[str]) -> str | None:
+    """What seems to be the profile. Which words are flags is sure only when the tool is known, which depends on it."""
+    for at, word in enumerate(words):
+        flag, given, name = word.partition("=")
+        if flag == "--profile" and (given or at + 1 < len(words)):
+            return name if given else words[at + 1]
+    return None
 
 
 async def _call(crib: Crib, asked: "Asked", before: dict[str, Any], words: list[str]) -> int:
@@ -78,6 +93,8 @@ async def _call(crib: Crib, asked: "Asked", before: dict[str, Any], words: list[
             return _report(await crib.call(name, {}), as_json="--json" in (*before, *words))
         ours, flags, bare = split(words[1:], OWN, tool.input_schema)
         ours = {**before, **ours}
+        if ours.get("--profile") != (crib.config.profile and crib.config.profile.name):
+            raise UsageError("write --profile once, before the tool's name: toolcrib call --profile NAME TOOL …")
         if "--help" in ours:
             print("\n".join([HELP, "", f"{name}:", *flag_lines(tool.input_schema, OWN)]))
             return 0
@@ -88,7 +105,7 @@ async def _call(crib: Crib, asked: "Asked", before: dict[str, Any], words: list[
         asked.settle(yes="--yes" in ours)
         args = _arguments(ours, flags)
         timeout = _duration(ours["--timeout"]) if "--timeout" in ours else None
-        async with _Ticker(name, asked) as ticker:
+        async with Ticker(lambda seconds: f"{name}: {seconds} s", lambda: asked.waiting) as ticker:
             dry_run = "--dry-run" in ours
             with redirect_stdout(sys.stderr):  # what a tool in this process prints is not its answer
                 result = await crib.call(name, args, timeout=timeout, dry_run=dry_run, progress=ticker.progress)
@@ -134,6 +151,8 @@ class Asked:
     def __init__(self, home: Home) -> None:
         self._home = home
         self._approver: Approver | None = None
+        self.own_name: Callable[[Tool], str] = lambda tool: tool.name
+        """What the configuration calls a tool that is offered under another name."""
         self.waiting = False
         """A person is being asked; the screen is theirs."""
 
@@ -147,10 +166,10 @@ class Asked:
         if question.call.dry_run and question.tool.hooks.dry_run is None and question.message is None:
             return Answer(allowed=True, by="dry run")  # nothing runs, so there is nothing to ask or to remember
         if self._approver is None:
-            name, config = question.tool.name, self._home.file("config.yaml")
+            name, config = self.own_name(question.tool), self._home.file("config.yaml")
             raise Refused(
-                f"{name} needs approval ({question.reason}), and there is no terminal to ask at; add --yes for this "
-                f"call, or write `approval: {{tools: {{{name}: preApproved}}}}` into {config}",
+                f"{question.tool.name} needs approval ({question.reason}), and there is no terminal to ask at; add "
+                f"--yes for this call, or write `approval: {{tools: {{{name}: preApproved}}}}` into {config}",
                 code="APPROVAL_REQUIRED",
             )
         self.waiting = True
@@ -213,41 +232,3 @@ def exit_status(result: Result) -> int:
         return 0
     code = result.error.code
     return 3 if code in REFUSALS else EXITS.get(code, 1)
-
-
-class _Ticker:
-    """On a terminal, a line that shows that something is still running, from the second second on."""
-
-    def __init__(self, name: str, asked: Asked) -> None:
-        self._name, self._asked = name, asked
-        self._task: asyncio.Task[None] | None = None
-        self._drawn = False
-
-    async def __aenter__(self) -> "_Ticker":
-        if sys.stderr.isatty():
-            self._task = asyncio.create_task(self._tick())
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        if self._task is not None:
-            self._task.cancel()
-        if self._drawn:
-            sys.stderr.write("\r\033[K")
-
-    def progress(self, done: float, total: float | None, message: str | None) -> None:
-        """What the tool says of how far it is."""
-        if self._task is not None:
-            self._draw(f"{f'{done:g}/{total:g}' if total else f'{done:g}'} {visible(message or '')}")
-
-    async def _tick(self) -> None:
-        seconds = 0
-        while True:
-            await asyncio.sleep(1)
-            if not self._asked.waiting:
-                seconds += 1
-                self._draw(f"{self._name}: {seconds} s (Ctrl-C ends it)")
-
-    def _draw(self, line: str) -> None:
-        self._drawn = True
-        sys.stderr.write(f"\r\033[K{line}")
-        sys.stderr.flush()

@@ -5,6 +5,8 @@ import os
 import shlex
 import shutil
 import sys
+from collections.abc import Sequence
+from typing import Any
 
 from ..core.context import new_id
 from ..core.errors import ConfigError, ToolcribError
@@ -15,7 +17,9 @@ from ..policy.trust import Trust
 from ..runtime.build import read_config
 from ..runtime.config import Config
 from ..sandbox.unconfined import Unconfined
-from ..sources.scaffold import SCAFFOLDS, Scaffold, check_name, write
+from ..sources.manifest_scaffold import DESCRIPTION
+from ..sources.scaffold import INSTALL, SCAFFOLDS, check_free, check_name, write
+from ..sources.workshop import LANGUAGES, Parameter, build_steps, create, fix_entrypoint, plan
 from ..store.home import Home
 from ._parser import verb_parser
 from ._text import readable, visible
@@ -23,9 +27,11 @@ from ._text import readable, visible
 EXAMPLE = """
   toolcrib new executable shout                   a Python program in your tools
   toolcrib new executable shout --lang bash
-  toolcrib new executable deploy --project        in .toolcrib/tools, for everybody on the project
+  toolcrib new manifest since --lang go --parameter day:string:required --parameter loud:boolean
+  toolcrib new manifest deploy --project          in .toolcrib/tools, for everybody on the project
 """
 BUILD_SECONDS = 300.0
+_SAMPLES = {"string": "hello", "number": "1", "boolean": "true"}
 
 
 class Unwritten(Exception):
@@ -34,33 +40,71 @@ class Unwritten(Exception):
 
 def main(argv: list[str]) -> int:
     parser = verb_parser("new", "Write a new tool that works at once.", EXAMPLE)
-    parser.add_argument("kind", choices=["executable"], help="what kind of tool: a program that describes itself")
+    parser.add_argument(
+        "kind",
+        choices=["executable", "manifest"],
+        help="a program that describes itself, or a folder with a tool.yaml and a source",
+    )
     parser.add_argument("name", metavar="NAME", help="A-Z a-z 0-9 _ -")
-    parser.add_argument("--lang", choices=list(SCAFFOLDS), default="python", help="the language (default: python)")
+    parser.add_argument("--lang", choices=list(LANGUAGES), default="python", help="the language (default: python)")
+    parser.add_argument("--description", metavar="TEXT", help="of a manifest: what the tool does, for a model to read")
+    parser.add_argument(
+        "--parameter",
+        metavar="NAME:TYPE[:required]",
+        action="append",
+        help="of a manifest, as often as you like: an argument that is a string, number or boolean",
+    )
     parser.add_argument("--project", action="store_true", help="into this project's .toolcrib/tools")
     parser.add_argument("--json", action="store_true", help="print what was written as JSON")
     options = parser.parse_args(argv)
+    executable = options.kind == "executable"
+    if executable and (options.description is not None or options.parameter):
+        parser.error("--description and --parameter are of a manifest; an executable says this itself")
+    if executable and options.lang not in SCAFFOLDS:
+        parser.error(f"an executable is written in {', '.join(SCAFFOLDS)}; in {options.lang} there are manifests")
     home, workspace = Home(), os.getcwd()
     try:
-        config = read_config(workspace, home)
+        config = read_config(workspace, home, options.profile)
         check_name(options.name, config.prefix)
+        parameters = [_parameter(text) for text in options.parameter or ()]
         directory = _directory(config, home, workspace, project=options.project)
-        files = _write(SCAFFOLDS[options.lang], options.name, directory, project=options.project)
+        where: Any = {"directory": directory, "project": options.project}
+        if executable:
+            files = _executable(options.lang, options.name, **where)
+        else:
+            about = DESCRIPTION if options.description is None else options.description
+            files = _manifest(options.lang, options.name, about, parameters, prefix=config.prefix, **where)
     except (ConfigError, ToolcribError) as exc:
         print(f"{exc.code} {visible(str(exc))}", file=sys.stderr)
-        return 2
+        return 1 if exc.code in ("TOOL_NAME_CONFLICT", "EXECUTION_ERROR") else 2
     except Unwritten as exc:
-        print(f"toolcrib new: {visible(str(exc))}", file=sys.stderr)
+        print(f"toolcrib new: {visible(str(exc), keep=chr(10))}", file=sys.stderr)
         return 1
     if options.json:
-        name = config.prefix + options.name
+        name = config.offer.name_for(config.prefix + options.name)
         shown = [readable(file) for file in files]
         print(dump_ascii({"name": name, "language": options.lang, "files": shown}).decode())
         return 0
     for file in files:
         print(f"wrote {visible(file)}", flush=True)
-    _next_steps(options.name, home, workspace, project=options.project)
+    words = ["--text", "hello"] if executable else _sample(parameters)
+    _next_steps([options.name, *words], home, workspace, project=options.project, tested=not executable)
     return 0
+
+
+def _parameter(text: str) -> Parameter:
+    """`name:type` or `name:type:required`."""
+    name, _, rest = text.partition(":")
+    kind, _, needed = rest.partition(":")
+    if needed not in ("", "required") or text.endswith(":"):
+        message = f"--parameter {text!r}: write name:type or name:type:required, for example day:string:required"
+        raise ToolcribError(message, code="VALIDATION_ERROR")
+    return Parameter(name, kind or "string", bool(needed))
+
+
+def _sample(parameters: Sequence[Parameter]) -> list[str]:
+    """Flags with which the new tool can be called."""
+    return [word for each in parameters if each.required for word in (f"--{each.name}={_SAMPLES[each.type]}",)]
 
 
 def _directory(config: Config, home: Home, workspace: str, *, project: bool) -> str:
@@ -80,12 +124,13 @@ def _directory(config: Config, home: Home, workspace: str, *, project: bool) -> 
     return directory
 
 
-def _write(scaffold: Scaffold, name: str, directory: str, *, project: bool) -> list[str]:
-    folded = name.replace("-", "_")
-    for taken in os.listdir(directory) if os.path.isdir(directory) else ():
-        if taken.split(".")[0].replace("-", "_") == folded:
-            raise Unwritten(f"{os.path.join(directory, taken)} is there already; choose another name, or remove it")
-    mode = 0o755 if project else 0o700
+def _mode(*, project: bool) -> int:
+    return 0o755 if project else 0o700
+
+
+def _executable(language: str, name: str, *, directory: str, project: bool) -> list[str]:
+    check_free(directory, name)
+    scaffold, mode = SCAFFOLDS[language], _mode(project=project)
     try:
         source = write(scaffold.draft(name), directory, mode=mode)
     except OSError as exc:
@@ -96,16 +141,50 @@ def _write(scaffold: Scaffold, name: str, directory: str, *, project: bool) -> l
     typed = f"(cd {shlex.quote(directory)} && {shlex.join(command)})"
     if (compiler := shutil.which(command[0])) is None:
         missing = f"{command[0]} is not installed, so it is not a tool yet"
-        raise Unwritten(f"wrote {source}, but {missing}; {scaffold.install}, then type: {typed}")
-    said = asyncio.run(_build((compiler, *command[1:]), directory))
-    if said is not None:
-        raise Unwritten(f"wrote {source}, but it was not built; put that right and type: {typed}\n{said}")
+        raise Unwritten(f"wrote {source}, but {missing}; {INSTALL[command[0]]}, then type: {typed}")
+    return [source, _built([(compiler, *command[1:])], directory, name, typed=typed, mode=mode)]
+
+
+def _manifest(
+    language: str,
+    name: str,
+    description: str,
+    parameters: Sequence[Parameter],
+    *,
+    prefix: str,
+    directory: str,
+    project: bool,
+) -> list[str]:
+    planned = plan(directory, name, description=description, language=language, parameters=parameters, prefix=prefix)
+    mode = _mode(project=project)
+    files = create(planned, mode=mode)
+    if not planned.build:
+        return files
+    typed = f"toolcrib build {name}"
+    if project:
+        by_hand = f"(cd {shlex.quote(planned.folder)} && {shlex.join(planned.build)})"
+        typed = f"{by_hand} and write `entrypoint: {name}` into its tool.yaml"
+    try:
+        steps = build_steps(planned.folder, search_path=os.environ.get("PATH", os.defpath))
+    except ToolcribError as exc:
+        raise Unwritten(f"wrote {planned.folder}, but it is not a tool yet: {exc}; then type: {typed}") from None
+    program = _built([step.argv for step in steps], planned.folder, name, typed=typed, mode=mode)
+    fix_entrypoint(planned.folder)
+    return [*files, program]
+
+
+def _built(commands: Sequence[tuple[str, ...]], directory: str, name: str, *, typed: str, mode: int) -> str:
+    """Build a program in its directory, and return its path. `typed` is what does the same by hand."""
+    for command in commands:
+        said = asyncio.run(_run(command, directory))
+        if said is not None:
+            raise Unwritten(f"wrote {directory}, but it was not built; put that right and type: {typed}\n{said}")
     program = os.path.join(directory, name)
     os.chmod(program, mode)
-    return [source, program]
+    return program
 
 
-async def _build(command: tuple[str, ...], directory: str) -> str | None:
+async def _run(command: tuple[str, ...], directory: str) -> str | None:
     """What the compiler complains of, or None."""
     identity = new_id()
     sandbox, mark = Unconfined(identity), f"{identity}-1"
@@ -122,8 +201,8 @@ async def _build(command: tuple[str, ...], directory: str) -> str | None:
     return done.stderr.text() or f"exit status {done.code}" if done.code else None
 
 
-def _next_steps(name: str, home: Home, workspace: str, *, project: bool) -> None:
-    words = sys.stderr
+def _next_steps(call: Sequence[str], home: Home, workspace: str, *, project: bool, tested: bool) -> None:
+    words, name = sys.stderr, call[0]
     if project:
         trusted = Trust(home.file("trust.json"), lambda data: None).trusts(workspace)
         whole = "This project is not trusted yet, so its tools are not offered. Look at them, and type:"
@@ -131,5 +210,10 @@ def _next_steps(name: str, home: Home, workspace: str, *, project: bool) -> None
         print(part if trusted else whole, file=words)
         print("  toolcrib trust", file=words)
     print("Next:", file=words)
-    print(f"  toolcrib call {name} --text hello", file=words)
+    print(f"  toolcrib call {shlex.join(call)}", file=words)
     print(f"  toolcrib check {name}              after each change", file=words)
+    if tested:
+        print(
+            f"  toolcrib test {name}               runs its examples, and calls it with values that are hard",
+            file=words,
+        )

@@ -1,10 +1,24 @@
-"""New executable tools: a program for each language, which works as it is and shows where to go on."""
+"""New tools: what a language needs, how a file is written, and the templates of programs that describe themselves."""
 
 import os
 from dataclasses import dataclass
 
 from ..core.errors import ToolcribError
 from ..core.tool import NAME
+
+GO = "install Go (https://go.dev/dl, or: apt install golang)"
+RUST = "install Rust (https://rustup.rs, or: apt install rustc)"
+INSTALL = {
+    "go": GO,
+    "rustc": RUST,
+    "cargo": RUST,
+    "node": "install Node.js (https://nodejs.org, or: apt install nodejs)",
+    "npm": "install Node.js (https://nodejs.org, or: apt install npm)",
+    "cc": "install a C compiler (apt install build-essential)",
+    "make": "install make (apt install make)",
+    "python3": "install Python (https://www.python.org, or: apt install python3)",
+}
+"""What to do when a program that builds tools is not there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,14 +36,20 @@ class Scaffold:
 
     template: str
     suffix: str = ""
-    """Of the source file, where a program must be built from it."""
+    """Of the source file."""
     build: tuple[str, ...] = ()
-    """The command that builds it, in its directory; `{name}` stands for the tool's name."""
-    install: str = ""
-    """What to do when that command is not there."""
+    """The command that builds it, in its directory, where one is needed; `{name}` stands for the tool's name."""
+    row: str = ""
+    """How one parameter is written in the table of the template; `{name}`, `{type}` and `{required}` are filled in."""
+    words: tuple[str, str] = ("true", "false")
+    """What stands for a parameter that is required, and for one that is not."""
+    more: tuple[tuple[str, str], ...] = ()
+    """Further files: name and text."""
 
-    def draft(self, name: str) -> Draft:
-        return Draft(name + self.suffix, self.template.replace("@NAME@", name), not self.suffix)
+    def draft(self, name: str, table: str = "") -> Draft:
+        """The source, with the name and the parameters filled in. Both must have been checked."""
+        text = self.template.replace("@NAME@", name).replace("@PARAMETERS@", table)
+        return Draft(name + self.suffix, text, not self.build)
 
     def build_command(self, name: str) -> tuple[str, ...]:
         return tuple(word.format(name=name) for word in self.build)
@@ -48,6 +68,19 @@ def check_name(name: str, prefix: str) -> None:
         raise ToolcribError(message, code="TOOL_NAME_INVALID")
 
 
+def check_free(directory: str, name: str) -> None:
+    """Whether nothing in a tools directory has this name, or one that a client would take for it.
+
+    Raises:
+        ToolcribError: `TOOL_NAME_CONFLICT`, with what has it.
+    """
+    folded = name.replace("-", "_")
+    for held in os.listdir(directory) if os.path.isdir(directory) else ():
+        if held.split(".")[0].replace("-", "_") == folded:
+            message = f"{os.path.join(directory, held)} is there already; choose another name, or remove it"
+            raise ToolcribError(message, code="TOOL_NAME_CONFLICT")
+
+
 def write(draft: Draft, directory: str, *, mode: int) -> str:
     """Write a new file whole, and return its path. What is there already stays as it is.
 
@@ -60,7 +93,7 @@ def write(draft: Draft, directory: str, *, mode: int) -> str:
     mode = mode if draft.executable else mode & 0o666
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
     try:
-        with open(fd, "w", encoding="utf-8") as file:
+        with open(fd, "w", encoding="utf-8", newline="") as file:
             file.write(draft.text)
     except BaseException:
         os.unlink(path)
@@ -269,11 +302,6 @@ SCAFFOLDS = {
     "python": Scaffold(_PYTHON),
     "bash": Scaffold(_BASH),
     "node": Scaffold(_NODE),
-    "go": Scaffold(
-        _GO,
-        ".go",
-        ("go", "build", "-o", "{name}", "{name}.go"),
-        "install Go (https://go.dev/dl, or: apt install golang)",
-    ),
+    "go": Scaffold(_GO, ".go", ("go", "build", "-o", "{name}", "{name}.go")),
 }
-"""By language."""
+"""Of programs that describe themselves, by language."""
