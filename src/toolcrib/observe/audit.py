@@ -234,7 +234,7 @@ def _record(event: Started | Finished) -> dict[str, Any]:
     record["approval"] = result.metadata["approval"]
     record["code"] = result.error.code if result.error else None
     record["ms"] = result.metadata["execution_time_ms"]
-    for name in ("approved_by", "exit_code"):
+    for name in ("approved_by", "exit_code", "custom_tool"):
         if name in result.metadata:
             record[name] = result.metadata[name]
     return record

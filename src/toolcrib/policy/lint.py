@@ -39,10 +39,17 @@ def _dead(rule: Rule, tools: Sequence[Tool], places: Places) -> Iterator[Finding
     elif rule.loosens and rule.paths:
         for pattern in rule.paths:
             at = places.locate(_literal(pattern.real), write=rule.access == "write")
-            if at.zone == "outside":
+            if at.zone == "outside" and not _may_be_a_tool(pattern.real, places):
                 yield Finding("dead", rule, f"{pattern.text} is outside the workspace and its roots: blocked anyway")
             elif at.protected and rule.access == "write":
                 yield Finding("dead", rule, f"{pattern.text} is protected ({at.protected}): blocked anyway")
+
+
+def _may_be_a_tool(path: str, places: Places) -> bool:
+    """Whether folders of tools are meant, which come and go."""
+    bench: str = getattr(places, "bench", "")
+    meant, held = f"{_literal(path).rstrip('/')}/", f"{bench}/"
+    return bool(bench) and (held.startswith(meant) or meant.startswith(held))
 
 
 def _literal(path: str) -> str:

@@ -4,7 +4,9 @@
 {"argv": ["git", "log"]}                                these very words
 {"shell": "a; b"}                                       this very text
 {"path": "/ws", "access": "write", "below": true}       that place and all below it; or with false, that file alone
+{"path": …, "access": …, "below": …, "tool": true}      the same in the folder of a tool, where no other one counts
 {"host": "example.org"}                                 this host
+{"build": ["/tools/x", "sha256:…"]}                     building that folder, with exactly what lies in it
 {"any": true}                                           the call, whatever its arguments
 {"arguments": "sha256:…"}                               the call with exactly these arguments
 """
@@ -37,6 +39,8 @@ def wide(subject: Subject, question: Question, workspace: str) -> Remembered | N
         return {"any": True}
     if kind == "command":
         return _command_offered(value)
+    if kind in _ACCESSES and len(value) > 1:
+        return {"path": value[1], "access": kind, "below": True, "tool": True}
     if kind in _ACCESSES:
         place = _offered_place(value[0], workspace)
         return None if place is None else {"path": place, "access": kind, "below": True}
@@ -51,7 +55,9 @@ def exact(subject: Subject, question: Question) -> Remembered:
     if kind == "shell":
         return {"shell": value[0]}
     if kind in _ACCESSES:
-        return {"path": value[0], "access": kind, "below": False}
+        return {"path": value[0], "access": kind, "below": False, **({"tool": True} if len(value) > 1 else {})}
+    if kind == "build":
+        return {"build": list(value[:2])}
     return {"host": value[0]} if kind == "host" else {"arguments": arguments_digest(question.call.args)}
 
 
@@ -67,12 +73,16 @@ def covers(pattern: Remembered, subject: Subject, question: Question) -> bool:
             return kind == "command" and list(value) == words
         case {"shell": str(text), **rest} if not rest:
             return kind == "shell" and value == (text,)
+        case {"build": [str(folder), str(digest)], **rest} if not rest:
+            return kind == "build" and value[:2] == (folder, digest)
         case {"host": str(host), **rest} if not rest:
             return kind == "host" and value == (host,)
         case {"command": str(text), **rest} if not rest:
             return kind == "command" and _command_covers(text, value)
         case {"path": str(place), "access": str(access), "below": bool(below), **rest} if not rest:
             return kind == access and len(value) == 1 and _holds(place, value[0], below=below)
+        case {"path": str(place), "access": str(access), "below": bool(below), "tool": True, **rest} if not rest:
+            return kind == access and len(value) == 2 and _holds(place, value[0], below=below)
     return False
 
 
@@ -87,10 +97,14 @@ def shown(pattern: Remembered) -> str:
             return f"exactly: {shlex.join(words)}"
         case {"shell": text}:
             return f"exactly this shell text: {text}"
+        case {"build": [str(folder), str()]}:
+            return f"building {folder}, as long as nothing in it changes"
         case {"host": host}:
             return f"reaching {host}"
         case {"command": str(text)}:
             return _command_shown(text)
+        case {"path": place, "access": access, "below": True, "tool": True}:
+            return f"{_ACCESSES.get(access, access)} any file of the tool {place} (protected places aside)"
         case {"path": place, "access": access, "below": True}:
             aside = " (protected places aside)" if access == "write" else ""
             return f"{_ACCESSES.get(access, access)} any file below {place}{aside}"

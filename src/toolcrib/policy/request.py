@@ -1,6 +1,5 @@
 """The question as data: all that a person is shown before they answer, whoever asks and wherever they sit."""
 
-import difflib
 import hashlib
 import os
 import time
@@ -9,18 +8,15 @@ from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 from ..core.errors import ConfigError
-from ..core.jsontext import JSON, canonical
+from ..core.jsontext import JSON, canonical, parse
 from ..core.policy import Question
 from ..core.tool import Subject, Tool
-from . import remember
+from . import difference, remember
 from .remember import Remembered
 
 TTL_SECONDS = 300.0
 """How long a question waits for its answer; and, after a yes, how long the call may take to come back."""
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
-_LONGEST_TEXT = 256 * 1024
-"""Of a program that is compared with what it was."""
-_LONGEST_DIFFERENCE = 64 * 1024
 
 
 class Surroundings(NamedTuple):
@@ -38,6 +34,8 @@ class Surroundings(NamedTuple):
     """The digest of the version that was last approved."""
     content: Callable[[str], bytes | None] = lambda digest: None
     """What an earlier version looked like, by its digest."""
+    folder: difference.Kept = lambda digest: None
+    """The same of one that is a folder."""
 
 
 class Asked(NamedTuple):
@@ -147,6 +145,8 @@ def call_digest(question: Question) -> str:
         bound["message"] = question.message
     if call.dry_run:
         bound["dry_run"] = True
+    if built := [list(each.value) for each in question.subjects if each.kind == "build"]:
+        bound["build"] = built
     return "sha256:" + hashlib.sha256(canonical(bound)).hexdigest()
 
 
@@ -185,7 +185,7 @@ def describe(question: Question, subjects: tuple[Subject, ...], around: Surround
         claims=tuple(
             each.name.replace("_", " ") for each in fields(tool.capabilities) if getattr(tool.capabilities, each.name)
         ),
-        difference=conceal(_difference(around.content, previous, tool.digest, program)),
+        difference=conceal(_difference(tool, previous, program, around)),
         created=now,
         expires=now + TTL_SECONDS,
         call_digest=call_digest(question),
@@ -222,33 +222,17 @@ def _asked(subject: Subject, question: Question, workspace: str, conceal: Callab
     return Asked(subject.kind, tuple(conceal(list(subject.value))), broad, narrow)
 
 
-def _difference(content: Callable[[str], bytes | None], previous: str | None, digest: str, program: str) -> str:
-    if previous is None or previous == digest:
+def _difference(tool: Tool, previous: str | None, program: str, around: Surroundings) -> str:
+    """From the version last approved to this one, where both are known."""
+    if previous is None or previous == tool.digest:
         return ""
-    old, new = _as_text(content(previous)), _as_text(content(digest) or _read(program, digest))
-    if old is None or new is None:
-        return ""
-    lines = difflib.unified_diff(old.splitlines(), new.splitlines(), "last approved", "now", lineterm="")
-    text = "\n".join(lines)
-    if len(text) <= _LONGEST_DIFFERENCE:
-        return text
-    return f"{text[:_LONGEST_DIFFERENCE]}\n[… {len(text) - _LONGEST_DIFFERENCE} more characters are not shown …]"
-
-
-def _read(program: str, digest: str) -> bytes | None:
-    """The program as it is now, if it still is what the question is about."""
-    try:
-        with open(program, "rb") as file:
-            data = file.read(_LONGEST_TEXT + 1)
-    except OSError:
-        return None
-    return data if "sha256:" + hashlib.sha256(data).hexdigest() == digest else None
-
-
-def _as_text(data: bytes | None) -> str | None:
-    if data is None or len(data) > _LONGEST_TEXT or b"\0" in data:
-        return None
-    return data.decode("utf-8", "backslashreplace")
+    listing = getattr(tool.backend, "listing", "")  # of a tool that is a folder
+    if not listing:
+        new = around.content(tool.digest) or difference.read(program, tool.digest)
+        return difference.of_programs(around.content(previous), new)
+    kept = around.folder(previous)
+    now = difference.Folder(getattr(tool.backend, "folder", ""), parse(listing))
+    return "" if kept is None else difference.of_folders(difference.Folder(*kept), now)
 
 
 def _is_text(value: Any) -> bool:

@@ -98,7 +98,7 @@ class Rule:
             return self.access in ("", kind) and self._holds(value[0])
         # A tool that does not say what it touches might mean any of its texts as a path, and so might a command: `cat`
         # is no way around a rule for files. Whether a command would write is not known; rules on commands are for that.
-        if self.loosens or kind == "host" or (self.access == "write" and kind != "call"):
+        if self.loosens or kind == "host" or (self.access == "write" and kind in ("command", "shell")):
             return False
         return mentions.too_many or any(map(self._holds, mentions.paths))
 

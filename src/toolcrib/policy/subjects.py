@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
 from glob import iglob
@@ -21,6 +22,14 @@ _WRITES = Verdict(Decision.ASK, "writing in the workspace")
 _RUNS = Verdict(Decision.ASK, "running a program")
 _REACHES = Verdict(Decision.ASK, "reaching another machine")
 _MOVES = Verdict(Decision.PRE_APPROVED, "going to another directory of the workspace")
+_LOOKS_INTO = Verdict(Decision.ASK, "reading what a tool is made of")
+_CHANGES = Verdict(Decision.ASK, "changing a tool")
+_CRAFTS = {
+    "make": Verdict(Decision.ASK, "making a tool"),
+    "build": Verdict(Decision.ASK, "running what builds a tool"),
+    "remove": Verdict(Decision.ASK, "removing a tool"),
+}
+"""What is done to a tool's own folder, whose path such a subject begins with."""
 
 
 class Located(Protocol):
@@ -37,6 +46,9 @@ class Located(Protocol):
 
     @property
     def protected(self) -> str: ...
+
+    @property
+    def tool(self) -> str: ...
 
 
 class Places(Protocol):
@@ -137,6 +149,9 @@ def subjects(call: Call, tool: Tool, places: Places) -> Sequence[Judged]:
         if kind in ("read", "write"):
             found.append(_file(kind, value[0], places))
             continue
+        if kind in _CRAFTS:
+            found.append(_folder(kind, value))
+            continue
         from .shell import analyse, analyse_argv  # late: most runtimes start before they are asked about a command
 
         if kind == "shell":
@@ -162,7 +177,26 @@ def _file(kind: str, path: str, places: Places) -> Judged:
         own = Verdict(Decision.BLOCKED, f"{path} is protected: {at.protected}", "PATH_PROTECTED")
     elif kind == "write" and not at.writable:
         own = Verdict(Decision.BLOCKED, f"{path} is in a place that may only be read", "PATH_PROTECTED")
-    return Judged(Subject(kind, (at.real,)), _WRITES if kind == "write" else _READS, own, given=path)
+    elif at.tool:  # also where files are written without asking
+        own = _CHANGES if kind == "write" else _LOOKS_INTO
+    value = (at.real, at.tool) if at.tool else (at.real,)
+    return Judged(Subject(kind, value), _WRITES if kind == "write" else _READS, own, given=path)
+
+
+def _folder(kind: str, value: tuple[str, ...]) -> Judged:
+    """Of a build, what lies in the folder follows its path, and then each command: what was judged is what is built."""
+    folder, own = value[0], None
+    commands: list[tuple[str | None, ...]] = [("", folder)]
+    for text in value[2:] if kind == "build" else ():
+        from .commands import candidates  # late, as above
+        from .shell import analyse_argv
+
+        script = analyse_argv(shlex.split(text))
+        commands += candidates(script)
+        if script.refusal:
+            own = Verdict(Decision.BLOCKED, script.refusal, "COMMAND_NOT_ANALYSABLE")
+    given = f"{folder}@{value[1]}" if kind == "build" else ""
+    return Judged(Subject(kind, value), _CRAFTS[kind], own, tuple(commands), (folder,), given)
 
 
 def _commands(script: "Script", whole: Subject, places: Places) -> Iterator[Judged]:

@@ -2,15 +2,18 @@
 
 import errno
 import os
+import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
 
+from ..core.tool import NAME
 from ._beneath import FOLDER, LOOK, Opened, is_below, open_beneath, open_root
 from .protected import fold, why_protected
 
+_MANIFEST = "tool.yaml"  # makes a folder a tool
 _LONGEST = 4096
 _DEEPEST_ROOT = 64
 _NOT_ASKED = frozenset(("proc", "dev", "sys", "net"))  # other for each process, or mounted by being looked at
@@ -22,11 +25,13 @@ class Located(NamedTuple):
     real: str
     """Absolute; links are followed as far as they exist."""
     zone: str
-    """`workspace`, `root` for another directory that the user named, or `outside`."""
+    """`workspace`, `root` for another directory that the user named, `tool` for a tool's folder, or `outside`."""
     writable: bool
     """Not in a directory that may only be read, and not outside."""
     protected: str = ""
     """Why writing here is refused, or nothing."""
+    tool: str = ""
+    """The folder of the tool that would be changed; outside the workspace, also of one that would be read."""
 
 
 class Found(NamedTuple):
@@ -45,6 +50,8 @@ class _Root:
     writable: bool
     named: bool
     """By the user, as opposed to the workspace, which may just be where somebody stood."""
+    tool: bool = False
+    """A tool's own folder, where its author works."""
 
 
 class Places:
@@ -56,11 +63,15 @@ class Places:
         *,
         roots: Mapping[str, str] = MappingProxyType({}),
         protected: Sequence[str] = (),
+        bench: str = "",
     ) -> None:
         """`roots` are further directories: absolute path to `read` or `write`.
 
         `protected` are further paths that no tool writes to, except in a root for writing that is that very place or
         lies in it: so does the directory of tools become writable, when the user's configuration names it.
+
+        `bench` is the directory of the user's tools. In it, what lies in a folder that has a manifest may be read and
+        written: such a folder is not started by being there, whereas a program beside it is. The rest stays closed.
         """
         if wrong := {kind for kind in roots.values() if kind not in ("read", "write")}:
             raise ValueError(f"a root is for `read` or for `write`, not for {sorted(wrong)}")
@@ -68,7 +79,8 @@ class Places:
         self._workspace = _root(workspace, writable=True, named=False)
         self._roots = (self._workspace, *sorted(others, key=lambda root: len(root.real), reverse=True))
         self._protected = frozenset(_folded(each) for path in protected for each in _both_ends(path))
-        self.workspace = self._workspace.real
+        self._bench = _root(bench, writable=False, named=False) if bench else None
+        self.workspace, self.bench = self._workspace.real, self._bench.real if self._bench else ""
 
     def locate(self, path: str, *, write: bool = False) -> Located:
         """Where a path leads now. `protected` is filled when it is `write` that is asked about; reading is free.
@@ -82,8 +94,11 @@ class Places:
         root = self._ruling(real)
         if root is None:
             return Located(real, "outside", writable=False)
-        zone = "workspace" if is_below(real, self.workspace) else "root"
-        return Located(real, zone, root.writable, self.why_protected(real) if write else "")
+        protected = self.why_protected(real) if write else ""
+        tool = root.real if root.tool else ""
+        if is_below(real, self.workspace):  # where reading is free
+            return Located(real, "workspace", root.writable, protected, tool if write else "")
+        return Located(real, "tool" if tool else "root", root.writable, protected, tool)
 
     @contextmanager
     def open(self, path: str, flags: int) -> Iterator[Found]:
@@ -94,7 +109,7 @@ class Places:
             ValueError: no path looks like this.
         """
         root, relative = self._belonging(path)
-        with _held(open_root(root.real)) as top, _held(open_beneath(top, relative, flags)) as found:
+        with _held(_top(root)) as top, _held(open_beneath(top, relative, flags)) as found:
             yield Found(found.fd, found.real, os.fstat(top.fd).st_uid)
 
     @contextmanager
@@ -104,7 +119,7 @@ class Places:
         steps = [step for step in relative.split("/") if step not in ("", ".")]
         if not steps:
             raise FileNotFoundError(path)
-        with _held(open_root(root.real)) as top:
+        with _held(_top(root)) as top:
             cut = _deepest(top, steps[:-1])
             if ".." in steps[cut:]:
                 raise FileNotFoundError(path)
@@ -125,6 +140,8 @@ class Places:
         above = {folded[:length] for length in range(1, len(folded) + 1)}
         kept = self._protected & above
         inside = _folded(root.real) if root.named and root.writable else ()
+        if root.tool:
+            inside = _folded(os.path.dirname(root.real))  # it lies where nobody writes, and is itself no such place
         if any(inside[: len(each)] != each for each in kept):
             return "where Toolcrib keeps its configuration and its tools"
         return why_protected(real, root.real)
@@ -132,6 +149,8 @@ class Places:
     def _ruling(self, real: str) -> _Root | None:
         """The innermost root that holds a real path: what it says goes, and the user's word before the workspace."""
         holding = [root for root in self._roots if is_below(real, root.real)]
+        if (tool := self._tool_above(real)) and not any(_beats(root, tool) for root in holding):
+            return tool
         return max(holding, key=lambda root: (len(root.real), root.named), default=None)
 
     def _belonging(self, path: str) -> tuple[_Root, str]:
@@ -150,7 +169,30 @@ class Places:
             for spelling in root.spellings:
                 if steps[: len(spelling)] == spelling:
                     return root, _rest(steps[len(spelling) :], tail)
+        for spelling in self._bench.spellings if self._bench else ():
+            if steps[: len(spelling)] == spelling and (tool := self._tool(steps[len(spelling) :])):
+                return tool, _rest(steps[len(spelling) + 1 :], tail)
         return self._by_another_name(steps, tail)
+
+    def _tool(self, steps: Sequence[str]) -> _Root | None:
+        """The tool's folder that a path below the bench begins with, if it has the name of one."""
+        if self._bench is None or not steps or not NAME.fullmatch(steps[0]):
+            return None
+        real = os.path.join(self._bench.real, steps[0])
+        return _Root(real, (), writable=True, named=False, tool=True)
+
+    def _tool_above(self, real: str) -> _Root | None:
+        """The tool's folder that a real path is or lies in, if there is one now."""
+        if self._bench is None or not is_below(real, self._bench.real):
+            return None
+        tool = self._tool(real[len(self._bench.real) :].strip("/").split("/"))
+        if tool is None:
+            return None
+        try:
+            with _held(_top(tool)):
+                return tool
+        except OSError:
+            return None
 
     def _by_another_name(self, steps: tuple[str, ...], tail: str) -> tuple[_Root, str]:
         """An absolute path may reach a root through a link, or on some systems in other letters."""
@@ -184,6 +226,38 @@ class Places:
             return os.path.realpath(spelled)
         except (OSError, ValueError):
             return spelled
+
+
+def _top(root: _Root) -> Opened:
+    """A root, open. What a tool's folder is, is found out by opening it: it is no link, and its manifest is a file.
+
+    Raises:
+        OSError: EXDEV when it is not what it was, or no tool's folder.
+    """
+    if not root.tool:
+        return open_root(root.real)
+    bench, name = os.path.split(root.real)
+    try:
+        with _held(open_root(bench)) as above:
+            folder = open_beneath(above, name, FOLDER)
+    except (FileNotFoundError, NotADirectoryError):
+        raise OSError(errno.EXDEV, "is no tool's folder") from None
+    if folder.real == root.real and _is_file(_MANIFEST, folder.fd):
+        return folder
+    os.close(folder.fd)
+    raise OSError(errno.EXDEV, "is no tool's folder")
+
+
+def _is_file(name: str, folder: int) -> bool:
+    try:
+        return stat.S_ISREG(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
+    except OSError:
+        return False
+
+
+def _beats(root: _Root, tool: _Root) -> bool:
+    """Whether the user said by name what holds there."""
+    return root.named and is_below(root.real, os.path.dirname(tool.real))
 
 
 @contextmanager
