@@ -20,7 +20,10 @@ KEYS = (
     "id", "tool", "source", "capabilities", "args", "command", "pattern", "options", "paths", "access", "hosts",
     "approval", "reason", "match", "not_match",
 )  # fmt: skip
-SOURCES = ("builtin", "function", "executable", "manifest", "module", "skill", "mcp", "http", "openapi")
+SOURCES = (
+    "builtin", "function", "executable", "manifest", "module", "package", "project_module", "skill", "mcp", "http",
+    "openapi",
+)  # fmt: skip
 CAPABILITIES = tuple(field.name for field in fields(Capabilities))
 _CONDITIONS = ("tool", "source", "capabilities", "args", "command", "pattern", "paths", "hosts")
 _LOOKS_AT = ("command", "paths", "hosts")

@@ -18,7 +18,7 @@ _ELSE = Verdict(Decision.ASK, "nothing is configured for it, and the default is 
 _ANY_OPTION = frozenset("*")
 _LOOSENING = "module"
 """The source of tools whose claims may loosen: modules that the user's own configuration names, and nothing else."""
-_GROUPED = frozenset(("builtin", "module", "package"))
+_GROUPED = frozenset(("builtin", "module", "package", "project_module"))
 """Sources whose tools belong to a toolset."""
 
 
@@ -65,6 +65,7 @@ class _Nowhere(NamedTuple):
     zone: str = "outside"
     writable: bool = False
     protected: str = ""
+    tool: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +97,18 @@ class RulePolicy:
             claim = None if tool.needs_approval is None else _claimed(call, tool)
             if entry is None or claim is None:
                 return entry or claim or default or _by_kind(tool)
-        return _together(self.opinions(call, tool))
+        return together(self.opinions(call, tool))
 
     def in_general(self, tool: Tool) -> Verdict:
         """What holds for a tool before anything is known of a call: for a list of tools."""
+        return self.generally(tool).decisive.verdict
+
+    def generally(self, tool: Tool) -> Opinion:
+        """All that is said of a tool before anything is known of a call."""
         claim = "ask" if callable(tool.needs_approval) else tool.needs_approval
         plain = tool._replace(hooks=NO_HOOKS, needs_approval=claim)
         general = self._general(Call(tool.name, {}, ""), plain)
-        return self._opinion(plain, WHOLE[0], self._index(tool).general(), general).decisive.verdict
+        return self._opinion(plain, WHOLE[0], self._index(tool).general(), general)
 
     def opinions(self, call: Call, tool: Tool) -> tuple[Opinion, ...]:
         """What every layer says, subject by subject."""
@@ -116,7 +121,7 @@ class RulePolicy:
 
     def _opinion(self, tool: Tool, judged: Judged, matching: Sequence[Rule], general: Iterable[Voice]) -> Opinion:
         voices = [*(Voice(rule.origin.layer, rule.verdict, rule) for rule in matching), *general]
-        if judged.own is not None:
+        if judged.own is not None and not _is_named(judged, matching):
             voices.append(Voice("analysis", judged.own))
         elif judged.subject.kind == "command" and (doubt := self._doubt(judged.subject, matching)):
             voices.append(Voice("analysis", Verdict(Decision.ASK, f"never pre-approved: {doubt}")))
@@ -184,7 +189,7 @@ class RulePolicy:
         return held[2]
 
 
-def _together(opinions: Sequence[Opinion]) -> Verdict:
+def together(opinions: Sequence[Opinion]) -> Verdict:
     """One verdict: the strictest of all subjects, with what a person would have to be asked about."""
     decisive = [opinion.decisive.verdict for opinion in opinions]
     verdict = max(decisive, key=lambda each: each.decision)
@@ -195,6 +200,16 @@ def _together(opinions: Sequence[Opinion]) -> Verdict:
     )
     paths = {opinion.judged.given: opinion.judged.subject.value[0] for opinion in opinions if opinion.judged.given}
     return replace(verdict, asked=asked, paths=paths) if asked or paths else verdict
+
+
+def _is_named(judged: Judged, matching: Sequence[Rule]) -> bool:
+    """Whether a rule allows a file of a tool, and names the place: one for all of the workspace does not mean tools."""
+    kind, value = judged.subject
+    if kind not in ("read", "write") or len(value) < 2:
+        return False
+    tools = os.path.dirname(value[1]) + "/"
+    named = (path for rule in matching if rule.loosens for path in rule.paths if path.matches(value[0]))
+    return any(f"{path.prefix}/".startswith(tools) for path in named)
 
 
 def _by_kind(tool: Tool) -> Verdict:

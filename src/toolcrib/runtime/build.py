@@ -7,6 +7,7 @@ from typing import Any
 
 from ..core.policy import Approver
 from ..core.tool import Tool
+from ..policy.trust import Trust
 from ..store.home import Home
 from . import config as configuration
 from .config import Config
@@ -23,13 +24,22 @@ async def open(
     approver: Approver | None = None,
     session: str | None = None,
     asker: str = "python",
+    profile: str | None = None,
 ) -> AsyncIterator[Crib]:
     """A crib on a workspace, with the tools of the user, of the trusted project, and those handed over.
 
     Raises:
-        ConfigError: a configuration file is wrong.
+        ConfigError: a configuration file is wrong, or there is no such profile.
     """
-    crib = build(workspace=workspace, tools=tools, home=home, approver=approver, session=session, asker=asker)
+    crib = build(
+        workspace=workspace,
+        tools=tools,
+        home=home,
+        approver=approver,
+        session=session,
+        asker=asker,
+        profile=profile,
+    )
     try:
         await crib.start()
         yield crib
@@ -46,14 +56,17 @@ def build(
     session: str | None = None,
     asker: str = "python",
     typed: bool = False,
+    profile: str | None = None,
 ) -> Crib:
     """A crib that has not read its tools yet. `typed`: a person types each call at a terminal."""
     at = os.path.abspath(workspace)
     place = Home(home)
+    trust = trust_in(place)
     return Crib(
         workspace=at,
         home=place,
-        config=read_config(at, place),
+        config=read_config(at, place, profile, trust=trust),
+        trust=trust,
         approver=approver,
         session=session,
         asker=asker,
@@ -62,9 +75,25 @@ def build(
     )
 
 
-def read_config(workspace: str, home: Home) -> Config:
-    """The user's configuration and, when the project is trusted, the project's."""
-    return configuration.read(home.file("config.yaml"), trusted_file(workspace, home, "config.yaml"))
+def read_config(workspace: str, home: Home, profile: str | None = None, *, trust: Trust | None = None) -> Config:
+    """The user's configuration and, when the project is trusted, the project's; under a profile, if one is named.
+
+    Raises:
+        ConfigError: a file is wrong, or there is no such profile.
+    """
+    trust = trust or trust_in(home)
+    written = None
+    if profile is not None:
+        from .profile import find  # late: it brings the YAML
+
+        written = find(profile, workspace, home, trust)
+    project = trusted_file(workspace, home, "config.yaml", trust=trust)
+    return configuration.read(home.file("config.yaml"), project, written)
+
+
+def trust_in(home: Home) -> Trust:
+    """The user's word about projects."""
+    return Trust(home.file("trust.json"), lambda data: home.replace(data, "trust.json"))
 
 
 def _as_tool(each: Tool | Callable[..., Any]) -> Tool:

@@ -1,15 +1,20 @@
-"""`config.yaml`: the user's word, then the project's, which may only tighten."""
+"""The configuration: the user's word, in `config.yaml` and a profile, then the project's, which may only tighten."""
 
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from ..core.limits import Limits
 from ..core.policy import Verdict
 from ..core.source import Problem
 from ..policy.secrets import Grant
 from ..sources.executable import ToolSettings
-from .toolsets import Toolsets
+from ..sources.wrap import Offer
+from .toolsets import TOOLSETS, Toolsets
+
+if TYPE_CHECKING:
+    from .profile import Profile, Written
 
 SANDBOXES = ("off", "process", "auto", "landlock", "bubblewrap")
 """From lax to strict; `auto` is the best there is."""
@@ -36,29 +41,60 @@ class Config:
     templates: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Variables of each tool whose value is made from secrets."""
     toolsets: Toolsets = Toolsets()
-    unprotected: Mapping[str, str] = field(default_factory=dict)
-    """Tools for which a protection is demanded that is not built, and which."""
+    demands: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """What each tool is to run under: `sandbox` and `network`, where something is said."""
     compat: tuple[str, ...] = ()
+    offer: Offer = Offer()
+    profile: "Profile | None" = None
+    """The one that was chosen."""
     problems: tuple[Problem, ...] = ()
 
+    def offers(self, builtin: str) -> bool:
+        """Whether a built-in tool is there. Nobody makes tools where none would be found."""
+        makes = builtin in TOOLSETS["workshop"]
+        return self.toolsets.offers(builtin) and self.offer.admits(builtin) and (self.enabled or not makes)
 
-def read(user: str, project: tuple[str, bytes] | None = None) -> Config:
+    @property
+    def unprotected(self) -> dict[str, str]:
+        """Tools for which a protection is demanded that is not built, and which."""
+        found = {}
+        for name, said in self.demands.items():
+            if said.get("sandbox", "auto") not in BUILT_SANDBOXES:
+                found[name] = f"sandbox: {said['sandbox']}"
+            elif said.get("network") == "off":
+                found[name] = "network: off"
+        return found
+
+
+def read(user: str, project: tuple[str, bytes] | None = None, profile: "Written | None" = None) -> Config:
     """The configuration of the user and of the project: where that lies, and what was trusted of it.
+
+    A profile's file stands over the `config.yaml` beside it; the project's, both of them, over all of the user's.
 
     Raises:
         ConfigError: with path and line.
     """
     config = Config()
-    if not os.path.exists(user) and project is None:
+    if not os.path.exists(user) and project is None and profile is None:
         return config
     from ..store.yamltext import load, parse  # late: most have no configuration, and YAML costs more than the tools
     from .config_file import ConfigFile
-    from .config_tightened import tightened
+    from .config_tightened import tightened, to_tighten
 
     if os.path.exists(user):
         config = ConfigFile(load(user)).apply(config)
+    if profile is not None and profile.user is not None:
+        from .profile_file import ProfileFile
+
+        config = ProfileFile(parse(profile.user.data, profile.user.path), profile.name).apply(config)
     if project is not None:
-        document = parse(project[1], project[0])
-        asked = ConfigFile(document).apply(Config(prefix=config.prefix, global_dir=config.global_dir))
-        config = tightened(config, asked, document)
+        document, directory = parse(project[1], project[0]), os.path.dirname(project[0])
+        config = tightened(config, ConfigFile(document).apply(to_tighten(config)), document, directory=directory)
+    if profile is not None and profile.project is not None:
+        from .profile_file import ProfileFile
+
+        path, data = profile.project
+        document, directory = parse(data, path), os.path.dirname(os.path.dirname(path))
+        asked = ProfileFile(document, profile.name).apply(to_tighten(config))
+        config = tightened(config, asked, document, directory=directory)
     return config

@@ -12,7 +12,7 @@ from ..policy.rules import Toolset
 from ..policy.secrets import Grant
 from ..sources.executable import ToolSettings
 from . import toolsets
-from .config import BUILT_SANDBOXES, SANDBOXES, Config
+from .config import SANDBOXES, Config
 from .config_values import (
     boolean,
     compat,
@@ -40,6 +40,11 @@ _SECTIONS = {
     ),
     "tools": ("timeout", "sandbox", "network", "env", "secrets", "warm"),
     "network": ("allow",),
+    "profile": (
+        "name", "description", "model", "instructions", "toolsets", "approval", "tools", "sandbox", "network",
+        "sources",
+    ),
+    "sources": ("only", "without", "prefix", "rename", "first"),
     **toolsets.KEYS,
 }  # fmt: skip
 
@@ -47,11 +52,15 @@ _SECTIONS = {
 class ConfigFile:
     """Checks a document key by key and applies it."""
 
+    kind = ""
+    """Which keys it may have: see `_SECTIONS`."""
+
     def __init__(self, document: "Document") -> None:
         self._document = document
-        self._root = self._section((), "")
+        self._root = self._section((), self.kind)
 
     def apply(self, config: Config) -> Config:
+        """The configuration with what stands in this file. What the file does not speak of stays as it is."""
         approval = self._section(("approval",), "approval")
         custom = self._section(("custom_tools",), "custom_tools")
         limits = Limits(
@@ -61,15 +70,15 @@ class ConfigFile:
         )
         self._get(self._root, ("mcp_servers",), mapping, {})  # known; read by what will use them
         self._get(self._section(("network",), "network"), ("network", "allow"), words, ())
-        tools, unprotected = self._tools()
-        secrets, templates = self._secrets()
+        tools, demands = self._tools(config)
+        secrets, templates = self._secrets(config)
         default = approval.get("default")
+        named = self._get(approval, ("approval", "tools"), mapping, {})
+        entries = {name: self._verdict(("approval", "tools", name)) for name in named}
         return replace(
             config,
-            approval_default=None if default is None else self._verdict(("approval", "default")),
-            approval_tools={
-                name: self._verdict(("approval", "tools", name)) for name in mapping(approval.get("tools") or {})
-            },
+            approval_default=config.approval_default if default is None else self._verdict(("approval", "default")),
+            approval_tools={**config.approval_tools, **entries},
             enabled=self._get(custom, ("custom_tools", "enabled"), boolean, config.enabled),
             global_dir=self._get(custom, ("custom_tools", "global_dir"), text, config.global_dir),
             local_dir=self._get(custom, ("custom_tools", "local_dir"), text, config.local_dir),
@@ -80,43 +89,43 @@ class ConfigFile:
             tools=tools,
             secrets=secrets,
             templates=templates,
-            toolsets=self._toolsets(),
-            unprotected=unprotected,
+            toolsets=self._toolsets(config.toolsets),
+            demands=demands,
             compat=self._get(self._root, ("compat",), compat, config.compat),
         )
 
-    def _tools(self) -> tuple[dict[str, ToolSettings], dict[str, str]]:
-        settings, unprotected = {}, {}
+    def _tools(self, config: Config) -> tuple[dict[str, ToolSettings], dict[str, Mapping[str, str]]]:
+        settings, demands = dict(config.tools), dict(config.demands)
         for name in self._get(self._root, ("tools",), mapping, {}):
             at = ("tools", name)
             section = self._section(at, "tools")
-            self._get(section, (*at, "warm"), boolean, False)
-            sandbox = self._get(section, (*at, "sandbox"), one_of(SANDBOXES), "auto")
-            network = self._get(section, (*at, "network"), one_of(("on", "off")), "on")
-            if sandbox not in BUILT_SANDBOXES:
-                unprotected[name] = f"sandbox: {sandbox}"
-            elif network == "off":
-                unprotected[name] = "network: off"
-            settings[name] = ToolSettings(
-                self._get(section, (*at, "timeout"), duration, None),
-                self._get(section, (*at, "env"), passed_on, ()),
+            sandbox = self._get(section, (*at, "sandbox"), one_of(SANDBOXES), None)
+            network = self._get(section, (*at, "network"), one_of(("on", "off")), None)
+            if said := {key: value for key, value in (("sandbox", sandbox), ("network", network)) if value}:
+                demands[name] = {**demands.get(name, {}), **said}
+            held = settings.get(name, ToolSettings())
+            settings[name] = held._replace(
+                seconds=self._get(section, (*at, "timeout"), duration, held.seconds),
+                variables=self._get(section, (*at, "env"), passed_on, held.variables),
+                warm=self._get(section, (*at, "warm"), boolean, held.warm),
             )
-        return settings, unprotected
+        return settings, demands
 
-    def _secrets(self) -> tuple[dict[str, tuple[Grant, ...]], dict[str, dict[str, str]]]:
-        grants, templates = {}, {}
+    def _secrets(self, config: Config) -> tuple[dict[str, tuple[Grant, ...]], dict[str, Mapping[str, str]]]:
+        grants, templates = dict(config.secrets), dict(config.templates)
         for name, section in (self._root.get("tools") or {}).items():
             at = ("tools", name)
-            if granted := self._get(section or {}, (*at, "secrets"), secret_grants, ()):
-                grants[name] = granted
-            if made := self._get(section or {}, (*at, "env"), secret_templates, {}):
-                templates[name] = made
-        return grants, templates
+            grants[name] = self._get(section or {}, (*at, "secrets"), secret_grants, grants.get(name, ()))
+            templates[name] = self._get(section or {}, (*at, "env"), secret_templates, templates.get(name, {}))
+        return (
+            {name: granted for name, granted in grants.items() if granted},
+            {name: made for name, made in templates.items() if made},
+        )
 
-    def _toolsets(self) -> Toolsets:
+    def _toolsets(self, held: Toolsets) -> Toolsets:
         value = self._get(self._root, ("toolsets",), mapping, None)
         if value is None:
-            return Toolsets()
+            return held
         approvals: dict[str, Toolset] = {}
         places: dict[str, str] = {}
         rules = []
@@ -151,7 +160,9 @@ class ConfigFile:
         if tools and not path:
             raise self._document.error("toolsets.custom.tools: say with `module:` in which file", *at, "tools")
         beside = os.path.dirname(os.path.abspath(self._document.path))
-        return ModuleNamed(os.path.normpath(os.path.join(beside, os.path.expanduser(path))), tools) if path else None
+        isolation = self._get(section, (*at, "isolation"), one_of(toolsets.ISOLATION), "")
+        whole = os.path.normpath(os.path.join(beside, os.path.expanduser(path)))
+        return ModuleNamed(whole, tools, isolation) if path else None
 
     def _package(self) -> PackageNamed | None:
         at = ("toolsets", "external")

@@ -1,28 +1,45 @@
 """The user's configuration under a project's, which may only tighten it."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ..core.limits import Limits
 from ..core.policy import Decision, strictest
 from ..core.source import Problem
 from ..sources.executable import ToolSettings
+from ..sources.wrap import Offer
 from .config import SANDBOXES, Config
 
 if TYPE_CHECKING:
     from ..store.yamltext import Document
+    from .profile import Profile
 
 
-def tightened(user: Config, project: Config, document: "Document") -> Config:
-    """The user's configuration, made stricter by the project's. What would loosen is ignored and reported."""
-    problems = []
+def to_tighten(user: Config) -> Config:
+    """What a project's file is read over: where it says nothing of a limit, it does not mean another."""
+    return Config(
+        prefix=user.prefix,
+        global_dir=user.global_dir,
+        limits=user.limits,
+        variables=user.variables,
+        sandbox=user.sandbox,
+    )
+
+
+def tightened(user: Config, project: Config, document: "Document", *, directory: str) -> Config:
+    """The user's configuration, made stricter by the project's. What would loosen is ignored and reported.
+
+    `directory` is where all lies that is the project's.
+    """
+    problems = list(user.problems)
 
     def ignored(*at: str) -> None:
         message = f"line {document.line(*at)}: {'.'.join(at)} would loosen the user's configuration and is ignored"
         problems.append(Problem(document.path, "CONFIG_INVALID", message))
 
-    def refused(*at: str) -> None:
-        why = "a project's module needs a process of its own, which this version does not have"
+    def refused(*at: str, why: str) -> None:
         message = f"line {document.line(*at)}: {'.'.join(at)} is ignored: {why}"
         problems.append(Problem(document.path, "CONFIG_INVALID", message))
 
@@ -51,15 +68,18 @@ def tightened(user: Config, project: Config, document: "Document") -> Config:
     sandbox = max(user.sandbox, project.sandbox, key=SANDBOXES.index)
     if project.sandbox != sandbox and value.get("sandbox"):
         ignored("sandbox")
-    tools = dict(user.tools)
+    tools, demands = dict(user.tools), dict(user.demands)
     for name, asked in project.tools.items():
         if asked.variables or name in project.templates:
             ignored("tools", name, "env")
         if name in project.secrets:
             ignored("tools", name, "secrets")
+        said = demands.get(name, {}), project.demands.get(name, {})
+        demands[name] = _demanded(*said, user.sandbox, partial(ignored, "tools", name))
         held = tools.get(name, ToolSettings())
         limits = [seconds for seconds in (held.seconds, asked.seconds) if seconds is not None]
-        tools[name] = held._replace(seconds=min(limits, default=None))
+        warm = asked.warm if held.warm is None else held.warm
+        tools[name] = held._replace(seconds=min(limits, default=None), warm=warm)
     return replace(
         user,
         approval_default=default,
@@ -69,9 +89,47 @@ def tightened(user: Config, project: Config, document: "Document") -> Config:
         variables=tuple(name for name in user.variables if name in project.variables),
         sandbox=sandbox,
         tools=tools,
-        toolsets=user.toolsets.tightened(project.toolsets, ignored, refused),
-        unprotected={**project.unprotected, **user.unprotected},
+        toolsets=user.toolsets.tightened(project.toolsets, ignored, refused, directory=directory),
+        demands={name: said for name, said in demands.items() if said},
+        offer=_narrowed(user.offer, project.offer, ignored),
+        profile=_described(user.profile, project.profile),
         problems=tuple(problems),
+    )
+
+
+def _demanded(
+    user: Mapping[str, str], project: Mapping[str, str], sandbox: str, ignored: Callable[..., None]
+) -> dict[str, str]:
+    """The stricter of both for one tool; `sandbox` is what holds where the user says nothing of it."""
+    both = dict(user)
+    if asked := project.get("sandbox"):
+        both["sandbox"] = max(asked, user.get("sandbox", sandbox), key=SANDBOXES.index)
+        if both["sandbox"] != asked:
+            ignored("sandbox")
+    if asked := project.get("network"):
+        both["network"] = "off" if "off" in (asked, user.get("network")) else "on"
+        if both["network"] != asked:
+            ignored("network")
+    return both
+
+
+def _narrowed(user: Offer, project: Offer, ignored: Callable[..., None]) -> Offer:
+    """A project may take tools away. Under another name a tool could pass for one that the user approved."""
+    for key in ("prefix", "rename", "first"):
+        if getattr(project, key) != getattr(Offer(), key):
+            ignored("sources", key)
+    return replace(user, only=(*user.only, *project.only), without=(*user.without, *project.without))
+
+
+def _described(user: "Profile | None", project: "Profile | None") -> "Profile | None":
+    """The user's words where there are any, else the project's."""
+    if user is None or project is None:
+        return user or project
+    return replace(
+        user,
+        description=user.description or project.description,
+        model=user.model or project.model,
+        instructions=user.instructions or project.instructions,
     )
 
 

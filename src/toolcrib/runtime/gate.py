@@ -12,6 +12,7 @@ from ..core.source import Problem
 from ..core.tool import Tool
 from ..policy.grants import Grants
 from ..policy.redact import Redactor
+from ..policy.renamed import RenamedPolicy
 from ..policy.rule import Rule
 from ..policy.rules import RulePolicy
 from ..policy.secrets import Secrets, looks_secret, mentioned
@@ -39,8 +40,9 @@ def gate(
     *,
     directories: Sequence[str] = (),
     environ: Mapping[str, str],
+    trust: Trust,
 ) -> Gate:
-    """For a workspace. `directories` are where tools lie.
+    """For a workspace. `directories` are where tools lie, the user's own first.
 
     Raises:
         ConfigError: a rule is wrong, with path and line.
@@ -48,8 +50,10 @@ def gate(
     tools = home.file("tools")
     if config.toolsets.roots.get(tools) == "write" and not os.path.exists(tools):
         home.directory("tools")  # where tools are to be made, the first one must find a place
-    places = Places(workspace, roots=config.toolsets.roots, protected=(home.path, *directories, *config.toolsets.files))
-    rules, problems = _rules(workspace, home, config, places)
+    protected = (home.path, *directories, *config.toolsets.files)
+    bench = directories[0] if directories and config.offers("create_custom_tool") else ""
+    places = Places(workspace, roots=config.toolsets.roots, protected=protected, bench=bench)
+    rules, problems = _rules(workspace, home, config, places, trust)
     policy = RulePolicy(
         config.approval_tools,
         config.approval_default,
@@ -58,11 +62,15 @@ def gate(
         places,
         environ.get("PATH", os.defpath),
     )
+    if config.offer.renames:
+        policy = RenamedPolicy.around(policy, config.offer.own_name)
     return Gate(policy, places, tuple(problems))
 
 
-def _rules(workspace: str, home: Home, config: Config, places: Places) -> tuple[list[Rule], list[Problem]]:
-    user, project = home.file(POLICY), trusted_file(workspace, home, POLICY)
+def _rules(
+    workspace: str, home: Home, config: Config, places: Places, trust: Trust
+) -> tuple[list[Rule], list[Problem]]:
+    user, project = home.file(POLICY), trusted_file(workspace, home, POLICY, trust=trust)
     rules: list[Rule] = []
     problems: list[Problem] = []
     if not config.toolsets.rules and project is None and not os.path.exists(user):
@@ -72,9 +80,8 @@ def _rules(workspace: str, home: Home, config: Config, places: Places) -> tuple[
 
     loader = Loader(workspace, places)
     for held in config.toolsets.rules:
-        theirs = held.document.path != home.file("config.yaml")
         read = loader.rules(held.document, held.at, held.value, "toolsets", tool="run_command")
-        rules += _tightening(read, problems) if theirs else read
+        rules += _tightening(read, problems) if held.tightens else read
     if os.path.exists(user):
         rules += loader.file(load(user), "user policy")
     if project is not None:
@@ -94,7 +101,7 @@ def _tightening(rules: Iterable[Rule], problems: list[Problem]) -> list[Rule]:
     return kept
 
 
-def trusted_file(workspace: str, home: Home, name: str) -> tuple[str, bytes] | None:
+def trusted_file(workspace: str, home: Home, name: str, *, trust: Trust) -> tuple[str, bytes] | None:
     """A file of the project, with the content that was trusted; None when there was none.
 
     A project can only tighten, so a file that was changed or removed since stays in force as it was trusted.
@@ -102,7 +109,7 @@ def trusted_file(workspace: str, home: Home, name: str) -> tuple[str, bytes] | N
     Raises:
         ConfigError: that content is no longer known.
     """
-    trust, relative = Trust(home.file("trust.json"), lambda data: None), f"{PROJECT_DIR}/{name}"
+    relative = f"{PROJECT_DIR}/{name}"
     record, path = trust.record(workspace), os.path.join(workspace, relative)
     if record is None or record.files.get(relative, {}).get("kind") not in ("file", "program"):
         return None  # a link or a pipe is not read; while one is there, none of the project's tools is offered
@@ -128,7 +135,7 @@ class Vault:
 
     def names(self, tool: Tool) -> tuple[str, ...]:
         """Of the secrets that a tool is given."""
-        return self._secrets.names(tool.name)
+        return self._secrets.names(self._config.offer.own_name(tool))
 
     def granted(self, tool: Tool) -> tuple[str, ...]:
         """Names of the variables that a person granted this very version of a tool."""
@@ -138,13 +145,12 @@ class Vault:
     def variables(self, tool: Tool) -> dict[str, str]:
         """Raises: `Refused`, for what the user did not allow for this tool, or has not set."""
         granted = {name: self._environ[name] for name in self.granted(tool) if name in self._environ}
-        made = self._config.templates.get(tool.name, {})
+        own = self._config.offer.own_name(tool)  # a secret is for a tool, whatever that is called here
+        made = self._config.templates.get(own, {})
         named = {name for template in made.values() for name in mentioned(template)}
-        names = (name for name in self._secrets.names(tool.name) if name not in named)
-        plain = {name: self._secrets.value(tool.name, name) for name in names}
-        return (
-            granted | plain | {name: self._secrets.expand(text, tool.name, place="env") for name, text in made.items()}
-        )
+        names = (name for name in self._secrets.names(own) if name not in named)
+        plain = {name: self._secrets.value(own, name) for name in names}
+        return granted | plain | {name: self._secrets.expand(text, own, place="env") for name, text in made.items()}
 
     def conceal(self, value: JSON) -> JSON:
         """The value without secrets. Where there are none, this costs nothing."""

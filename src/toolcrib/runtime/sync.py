@@ -21,11 +21,12 @@ def call_sync(
     home: str | os.PathLike[str] | None = None,
     approver: Approver | None = None,
     timeout: float | None = None,
+    profile: str | None = None,
 ) -> Result:
     """Open a crib, call one tool, close the crib."""
 
     async def once() -> Result:
-        async with open(workspace=workspace, tools=tools, home=home, approver=approver) as crib:
+        async with open(workspace=workspace, tools=tools, home=home, approver=approver, profile=profile) as crib:
             return await crib.call(name, args, timeout=timeout)
 
     return asyncio.run(once())

@@ -15,16 +15,28 @@ if TYPE_CHECKING:
 TOOLSETS: Mapping[str, frozenset[str]] = {
     "filesystem": frozenset(("read_file", "write_file")),
     "shell": frozenset(("run_command",)),
+    "workshop": frozenset(
+        ("create_custom_tool", "build_custom_tool", "run_custom_tool", "list_custom_tools", "delete_custom_tool")
+    ),
 }
 SOURCES = {"custom": "module", "external": "package"}
 """Toolsets that bring tools of their own, and the source these have."""
 KEYS = {
     "filesystem": ("approval", "roots"),
     "shell": ("approval", "rules"),
-    "custom": ("approval", "module", "tools"),
+    "workshop": ("approval",),
+    "custom": ("approval", "module", "tools", "isolation"),
     "external": ("approval", "package", "import"),
 }
 ACCESS = ("read", "write")
+ISOLATION = ("inline", "process")
+"""Where a module's code runs: in this process, with all its rights, or in one of its own."""
+
+PROJECT_MODULE = "project_module"
+"""The source of tools from a project's module, which no claim of theirs can loosen."""
+
+_NOT_ITS_OWN = "a project brings no packages; name it in your own configuration"
+_OUTSIDE = "a project's module lies in {}, so that it is what was trusted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +46,8 @@ class RuleList:
     document: "Document"
     at: tuple[str, ...]
     value: Any
+    tightens: bool = False
+    """Whether it is a project's, whose rules can only do that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +56,8 @@ class ModuleNamed:
 
     path: str
     tools: tuple[str, ...]
+    isolation: str = ""
+    """Empty where nothing is said: then the user's runs `inline`, a project's in a `process`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +80,8 @@ class Toolsets:
     """For `run_command`, each file's own."""
     module: ModuleNamed | None = None
     package: PackageNamed | None = None
+    project_module: ModuleNamed | None = None
+    """A file of the trusted project. Its code never runs in this process."""
 
     def offers(self, tool: str) -> bool:
         return self.named is None or any(tool in TOOLSETS.get(name, ()) for name in self.named)
@@ -71,7 +89,7 @@ class Toolsets:
     @property
     def files(self) -> tuple[str, ...]:
         """Files that are imported, which no tool may therefore write to."""
-        return () if self.module is None else (self.module.path,)
+        return tuple(each.path for each in (self.module, self.project_module) if each is not None)
 
     def sources(self, workspace: str, settings: Mapping[str, "ToolSettings"]) -> list[Source]:
         """Of the modules and packages that are named. What they hold is not imported before it is asked for."""
@@ -80,9 +98,9 @@ class Toolsets:
         from ..sources.python import ModuleSource, PackageSource  # late: most name none, and they look at signatures
 
         seconds = {name: each.seconds for name, each in settings.items() if each.seconds is not None}
-        taken = frozenset().union(*TOOLSETS.values())
+        taken = builtin_names()
         found: list[Source] = []
-        if self.module is not None:
+        if self.module is not None and self.module.isolation != "process":
             found.append(ModuleSource(self.module.path, self.module.tools, seconds=seconds, taken=taken))
         if self.package is not None:
             approval = self.approvals.get("external")
@@ -98,21 +116,27 @@ class Toolsets:
             )
         return found
 
-    def tightened(self, other: "Toolsets", ignored: Callable[..., None], refused: Callable[..., None]) -> "Toolsets":
-        """With what a project asks for, as far as it is stricter. Code that it names is refused."""
-        if other.module is not None:
-            refused("toolsets", "custom", "module")
+    def tightened(
+        self, other: "Toolsets", ignored: Callable[..., None], refused: Callable[..., None], *, directory: str
+    ) -> "Toolsets":
+        """With what a project asks for, as far as it is stricter. `directory` is where all lies that is its own."""
         if other.package is not None:
-            refused("toolsets", "external", "package")
+            refused("toolsets", "external", "package", why=_NOT_ITS_OWN)
+        brings = self._brought(other.module, ignored, refused, directory)
+        unsaid = other.named is None or ("custom" in other.named and other.module is None)
         for name in other.named or ():
-            if self.named is not None and name not in self.named:
+            if self.named is not None and name not in self.named and not (name == "custom" and brings):
                 ignored("toolsets", name)
-        named = self.named if other.named is None else other.named & (self.named or other.named)
+        named = self.named if other.named is None else other.named
+        if self.named is not None and named is not None:
+            named &= self.named
         if other.roots:
             ignored("toolsets", "filesystem", "roots")
         approvals = dict(self.approvals)
         for name, asked in other.approvals.items():
-            held = approvals.get(name, Toolset(asked.tools, source=asked.source))
+            of_its_own = name == "custom" and brings is not None
+            place, source = (PROJECT_MODULE, PROJECT_MODULE) if of_its_own else (name, asked.source)
+            held = approvals.get(place, Toolset(asked.tools, source=source))
             default, entries = held.default, dict(held.entries)
             if asked.default is not None and asked.default.decision is Decision.PRE_APPROVED:
                 ignored("toolsets", name, "approval", "default")
@@ -123,12 +147,31 @@ class Toolsets:
                     ignored("toolsets", name, "approval", "tools", tool)
                 else:
                     entries[tool] = strictest([verdict, *([entries[tool]] if tool in entries else [])])
-            approvals[name] = replace(held, default=default, entries=entries)
+            approvals[place] = replace(held, default=default, entries=entries)
         return replace(
             self,
             named=named,
             approvals=approvals,
-            rules=(*self.rules, *other.rules),
+            rules=(*self.rules, *(replace(each, tightens=True) for each in other.rules)),
             module=self.module if named is None or "custom" in named else None,
             package=self.package if named is None or "external" in named else None,
+            project_module=brings or (self.project_module if unsaid else None),
         )
+
+    def _brought(
+        self, module: ModuleNamed | None, ignored: Callable[..., None], refused: Callable[..., None], directory: str
+    ) -> ModuleNamed | None:
+        """The module of a project, which is as good as its programs: it was trusted, and runs elsewhere."""
+        if module is None:
+            return None
+        if not module.path.startswith(directory.rstrip("/") + "/"):
+            refused("toolsets", "custom", "module", why=_OUTSIDE.format(directory))
+            return None
+        if module.isolation == "inline":
+            ignored("toolsets", "custom", "isolation")
+        return replace(module, isolation="process")
+
+
+def builtin_names() -> frozenset[str]:
+    """Of all built-in tools, on offer or not: nothing else is ever called so."""
+    return frozenset().union(*TOOLSETS.values())
