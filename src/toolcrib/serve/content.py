@@ -1,14 +1,16 @@
 """What MCP shows of a tool, and of what became of a call."""
 
+from ..backends.view import view
 from ..core.call import ErrorInfo, Result
 from ..core.jsontext import JSON, dump
-from ..core.limits import view
 from ..core.tool import Tool
 from .revision import Revision
 from .rpc import JsonObject
 
 META_KEY = "toolcrib/call"
 _META = (
+    "version",
+    "digest",
     "call_id",
     "execution_time_ms",
     "approval",

@@ -1,12 +1,15 @@
-"""What a door serves, and what it sends through: the two seams of this folder."""
+"""What a door serves, what it sends through, and what it waits with: the seams of this folder."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
 from ..core.call import ProgressSink, Result
 from ..core.jsontext import JSON
 from ..core.tool import Tool
 from .rpc import JsonObject
+
+Pause = Callable[[float], Awaitable[object]]
+"""Waits so many seconds; or less, when it hears before that the tools may have changed."""
 
 
 class Crib(Protocol):

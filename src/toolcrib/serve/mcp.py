@@ -11,14 +11,14 @@ import math
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
+from ..backends.view import view
 from ..core.call import ProgressSink, Result, explain, settle
 from ..core.errors import ToolcribError
 from ..core.jsontext import JSON
-from ..core.limits import view
 from . import elicit, rpc
 from .catalog import Catalog
 from .content import answer
-from .crib import Crib, Outlet
+from .crib import Crib, Outlet, Pause
 from .listen import Listeners
 from .revision import DATES, LATEST_HANDSHAKE, SERVER_KEY, VERSION_KEY, Revision, agreed, declared
 from .rpc import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, JsonObject, RequestId, RpcFault
@@ -78,10 +78,10 @@ class McpHandler:
         """The answer to one message, or None where none is due."""
         return await (self._batch(message) if isinstance(message, list) else self._single(message))
 
-    async def watch(self, seconds: float) -> None:
-        """Look for changed tools from time to time, while somebody wants to be told. Runs until cancelled."""
+    async def watch(self, seconds: float, pause: Pause = asyncio.sleep) -> None:
+        """Look for changed tools after each pause, while somebody wants to be told. Runs until cancelled."""
         while True:
-            await asyncio.sleep(seconds)
+            await pause(seconds)
             if self._listeners:
                 await settle(self._catalog.refresh())  # what is wrong, the next request is told
 
@@ -209,12 +209,21 @@ class McpHandler:
             "protocolVersion": request.revision.date,
             "capabilities": {"tools": {"listChanged": True}},
             "serverInfo": self._server,
+            **self._instructions(),
         }
 
     async def _discover(self, request: Request, running: Running) -> JsonObject:
         capabilities = {"tools": {"listChanged": True}}
-        found: JsonObject = {"supportedVersions": DATES, "capabilities": capabilities}
+        found: JsonObject = {"supportedVersions": DATES, "capabilities": capabilities, **self._instructions()}
         return self._complete(request, {**found, "ttlMs": DISCOVERY_MS, "cacheScope": "public"})
+
+    def _instructions(self) -> JsonObject:
+        """Words for the client's model, where there is something that the tools themselves do not say."""
+        if all(tool.name != "create_custom_tool" for tool in self._crib.tools()):
+            return {}
+        from ..builtins.guidance import SHORT  # late, with the built-ins that it is about
+
+        return {"instructions": SHORT}
 
     async def _ping(self, request: Request, running: Running) -> JsonObject:
         return {}

@@ -16,7 +16,7 @@ from ..core.errors import InvalidJson
 from ..core.jsontext import JSON, dump, parse
 from . import rpc
 from ._pipe import Inlet, Lines, Outbox
-from .crib import Crib
+from .crib import Crib, Pause
 from .elicit import AsksClient
 from .mcp import McpHandler
 from .rpc import INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR, JsonObject
@@ -42,10 +42,11 @@ async def serve_stdio(
     stdin: int | None = None,
     stdout: int | None = None,
     approver: AsksClient | None = None,
+    pause: Pause = asyncio.sleep,
 ) -> signal.Signals | None:
     """Serve until the input ends, the client is gone or a signal comes. Returns that signal.
 
-    `approver` is told of the client, and asks it.
+    `approver` is told of the client, and asks it. `pause` is what passes between two looks for changed tools.
 
     Without descriptors it takes the process's own, and then whatever else writes to stdout writes to stderr.
     """
@@ -53,7 +54,7 @@ async def serve_stdio(
         server = StdioServer(crib, version=version, source=source, sink=sink)
         if approver is not None:
             approver.client = server.handler
-        return await server.run()
+        return await server.run(pause)
 
 
 class StdioServer:
@@ -72,8 +73,8 @@ class StdioServer:
         self._grace: float | None = GRACE_SECONDS
         self._ended_by: signal.Signals | None = None
 
-    async def run(self) -> signal.Signals | None:
-        watch = self._loop.create_task(self.handler.watch(WATCH_SECONDS))
+    async def run(self, pause: Pause = asyncio.sleep) -> signal.Signals | None:
+        watch = self._loop.create_task(self.handler.watch(WATCH_SECONDS, pause))
         try:
             with self._signals():
                 self._inlet.resume()

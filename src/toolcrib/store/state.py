@@ -47,8 +47,9 @@ _MIGRATIONS = (
     ) WITHOUT ROWID
     """,
     "CREATE UNIQUE INDEX one_waits ON pending (session, call_digest) WHERE state = 'waiting'",
+    "ALTER TABLE approvals ADD COLUMN version TEXT",  # of answers from before, nobody knows it
 )
-_COLUMNS = "id, tool, digest, pattern, shown, scope, key, created, expires"
+_COLUMNS = "id, tool, digest, pattern, shown, scope, key, created, expires, version"
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 
 
@@ -67,6 +68,8 @@ class Approval(NamedTuple):
     """Which session, or which project; empty where there is but one."""
     created: float
     expires: float | None
+    version: str | None = None
+    """What the tool called this version of itself; None where that was not kept."""
 
     def holds(self, now: float) -> bool:
         """Within its span. One from the future was made by a clock that went backwards since, and does not count."""
@@ -161,7 +164,17 @@ class State:
     def __init__(self, home: Home) -> None:
         self._database = Database(home)
 
-    def add(self, tool: str, digest: str, pattern: Mapping[str, Any], *, shown: str, scope: str, key: str = "") -> str:
+    def add(
+        self,
+        tool: str,
+        digest: str,
+        pattern: Mapping[str, Any],
+        *,
+        shown: str,
+        scope: str,
+        key: str = "",
+        version: str | None = None,
+    ) -> str:
         """Keep a yes. The same one again lasts from now on. Returns its id.
 
         Raises:
@@ -175,9 +188,8 @@ class State:
             same = "tool = ? AND digest = ? AND scope = ? AND key = ? AND pattern = ?"
             db.execute(f"DELETE FROM approvals WHERE {same}", [row[at] for at in (0, 1, 4, 5, 2)])
             ident = _new_id(db, "approvals")
-            db.execute(
-                "INSERT INTO approvals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (ident, *row, now, span and now + span)
-            )
+            values = (ident, *row, now, span and now + span, version and plain(version))
+            db.execute(f"INSERT INTO approvals ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
             _note(db, row[0], row[1], scope, now)
         return ident
 
@@ -230,8 +242,9 @@ class State:
 
     # A person who types a call at a terminal is asked once for each version of a tool.
 
-    def remember(self, tool: str, digest: str, scope: str = "terminal") -> None:
-        self.add(tool, digest, {"any": True}, shown="this tool, with any arguments", scope=scope)
+    def remember(self, tool: str, digest: str, scope: str = "terminal", *, version: str | None = None) -> None:
+        words = "this tool, with any arguments"
+        self.add(tool, digest, {"any": True}, shown=words, scope=scope, version=version)
 
     def remembers(self, tool: str, digest: str, scope: str = "terminal") -> bool:
         if not self._database.exists:
