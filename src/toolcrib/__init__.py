@@ -17,6 +17,7 @@ fetched when it is first used.
 TYPE_CHECKING = False  # type checkers know the name; importing it would cost more than the rest of this module
 if TYPE_CHECKING:
     from .backends.function import tool
+    from .builtins.guidance import guidance
     from .core.call import Call, ErrorInfo, Result, Retry
     from .core.context import Context
     from .core.errors import ConfigError, DuplicateTool, ToolcribError, ToolError
@@ -52,6 +53,7 @@ _HOMES = {
     "ToolError": "core.errors",
     "ToolcribError": "core.errors",
     "call_sync": "runtime.sync",
+    "guidance": "builtins.guidance",
     "open": "runtime.build",
     "tool": "backends.function",
 }
@@ -78,6 +80,7 @@ __all__ = [
     "ToolcribError",
     "__version__",
     "call_sync",
+    "guidance",
     "open",
     "tool",
 ]

@@ -171,7 +171,7 @@ def test_a_memory_that_cannot_be_read_is_an_error(cli: Callable[..., Any], home:
 
 
 def test_a_tool_does_not_answer_for_the_person(door: Door, cli: Callable[..., Any]) -> None:
-    """TRAPS "A tool that approves itself"."""
+    """ "A tool that approves itself"."""
     id = door.waits()
     done = cli("approve", id, "--yes", "--scope", "user", env={"TOOLCRIB_CALL_ID": "tc1-1"})
     assert (done.returncode, "a person answers" in done.stderr) == (3, True)

@@ -82,7 +82,7 @@ def complete(request: pytest.FixtureRequest, workspace: Path, tmp_path: Path, en
 def test_verbs(complete: Complete) -> None:
     assert complete("toolcrib ") == set(VERBS)
     assert complete("toolcrib un") == {"untrust"}
-    assert complete("toolcrib new ") == {"executable"}
+    assert complete("toolcrib new ") == {"executable", "manifest"}
 
 
 def test_tools_and_their_flags(complete: Complete, make_tool, repeat: Path, workspace: Path) -> None:
@@ -92,8 +92,20 @@ def test_tools_and_their_flags(complete: Complete, make_tool, repeat: Path, work
     assert complete("toolcrib call repeat --t") == {"--tags", "--timeout"}
     assert complete("toolcrib call sly --f") == {"--fine"}
     assert complete("toolcrib call sly --in") == {"--input"}
-    assert complete("toolcrib check --") == {"--help", "--json", "--verbs"}
+    assert complete("toolcrib check --") == {"--help", "--json", "--profile", "--verbs"}
     assert not (workspace / "canary").exists() and not (workspace / "ran").exists()
+
+
+def test_profiles(complete: Complete, home: Path, workspace: Path) -> None:
+    for place in (home / "profiles", workspace / ".toolcrib" / "profiles"):
+        place.mkdir(parents=True)
+    for name in ("reviewer", "reader", "$(touch canary)", "a b"):
+        (home / "profiles" / f"{name}.yaml").write_text("")
+    (workspace / ".toolcrib" / "profiles" / "untrusted.yaml").write_text("")
+    assert complete("toolcrib list --profile ") == {"reviewer", "reader"}
+    assert complete("toolcrib call --profile rev") == {"reviewer"}
+    assert complete("toolcrib serve mcp --profile r") == {"reviewer", "reader"}
+    assert not (workspace / "canary").exists()
 
 
 def test_bash_really_uses_it(run_cli) -> None:

@@ -24,7 +24,7 @@ def doctor(run_cli):
 def test_an_empty_home_is_usable(doctor, home) -> None:
     status, checks, answer = doctor()
     assert status == 0
-    known = "python home config policy tools project sandbox audit path git node go"
+    known = "python home config profiles policy tools project sandbox audit path git node go"
     assert set(checks) == set(known.split())
     assert checks["python"]["message"].startswith("3.")
     assert "process" in checks["sandbox"]["message"]
@@ -41,7 +41,7 @@ def test_a_missing_home_will_be_made(doctor, tmp_path) -> None:
 def test_tools_and_problems_are_counted(doctor, repeat, make_tool) -> None:
     make_tool("broken", "#!/bin/sh\nexit 3\n")
     status, checks, _ = doctor()
-    assert (status, checks["tools"]["message"]) == (0, "4 on offer, 1 problems")
+    assert (status, checks["tools"]["message"]) == (0, "9 on offer, 1 problems")
     assert "toolcrib check" in checks["tools"]["fix"]
 
 

@@ -4,6 +4,8 @@ import json
 import shlex
 import subprocess
 
+from toolcrib.builtins import TOOLS
+
 TOOL = """#!/bin/sh
 case "$1" in
 description) echo '{"name": "hello", "description": "Say hello", "input_schema": {"type": "object"}}' ;;
@@ -30,7 +32,7 @@ def test_the_printed_json_connects(run_cli, make_tool, environment) -> None:
         server = json.loads(run_cli("serve", "mcp", "--print-config", client).stdout)["mcpServers"]["toolcrib"]
         call = {"method": "tools/call", "params": {"name": "custom_tool_hello", "arguments": {}}}
         listed, called = ask([server["command"], *server["args"]], environment, {"method": "tools/list"}, call)
-        built_in = ["read_file", "run_command", "write_file"]
+        built_in = sorted(tool.name for tool in TOOLS)
         assert [tool["name"] for tool in listed["tools"]] == [*built_in, "custom_tool_hello"]
         assert called["content"] == [{"type": "text", "text": "hello\n"}]
 

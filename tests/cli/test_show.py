@@ -37,7 +37,7 @@ def test_what_is_not_there(run_cli, repeat: Path, make_tool, workspace: Path) ->
     done = run_cli("show", "repaet", "--json")
     assert done.returncode == 4
     assert json.loads(done.stdout)["error"]["code"] == "TOOL_NOT_FOUND"
-    assert "did you mean custom_tool_repeat?" in done.stderr
+    assert "did you mean custom_tool_repeat" in done.stderr
     make_tool("theirs", "#!/bin/sh\n", directory=workspace / ".toolcrib" / "tools")
     held = run_cli("show", "theirs")
     assert held.returncode == 3

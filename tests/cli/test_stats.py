@@ -46,3 +46,20 @@ def test_a_changed_record_is_counted_as_far_as_it_can_be_read(run_cli, repeat, h
     done = run_cli("stats", "--json")
     assert done.returncode == 0
     assert parse(done.stdout)["total_executions"] == 3
+
+
+def test_what_became_of_the_tools_that_were_made(run_cli) -> None:
+    """F41, F42."""
+    made = '{"name": "shout", "description": "Say it.", "language": "bash"}'
+    assert run_cli("call", "create_custom_tool", "--input", made).returncode == 3
+    assert run_cli("call", "create_custom_tool", "--input", made, "--yes").returncode == 0
+    assert run_cli("call", "shout", "--yes", "--session", "one").returncode == 0
+    assert run_cli("call", "shout", "--yes", "--session", "two").returncode == 0
+    answer = parse(run_cli("stats", "--tools", "--json").stdout)
+    counts = ("created", "creations_refused", "used", "reused", "never_used", "success_rate")
+    assert [answer[name] for name in counts] == [1, 1, 1, 1, 0, 1.0]
+    assert answer["by_tool"]["custom_tool_shout"]["calls"] == 2
+    text = run_cli("stats", "--tools")
+    assert "1 by a call, and 1 refused" in text.stdout
+    assert "custom_tool_shout" in text.stdout
+    assert "not recorded: refresh overhead" in text.stderr

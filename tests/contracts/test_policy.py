@@ -5,6 +5,7 @@ import pytest
 from toolcrib.backends.function import tool
 from toolcrib.core.call import Call
 from toolcrib.core.policy import Decision, Verdict
+from toolcrib.policy.renamed import RenamedPolicy
 from toolcrib.policy.rules import RulePolicy
 from toolcrib.testing import FixedPolicy
 
@@ -20,7 +21,12 @@ BLOCKED = Verdict(Decision.BLOCKED, "because")
 
 @pytest.mark.parametrize(
     "policy",
-    [FixedPolicy(Decision.BLOCKED, "because"), RulePolicy({"greet": BLOCKED}), RulePolicy(default=BLOCKED)],
+    [
+        FixedPolicy(Decision.BLOCKED, "because"),
+        RulePolicy({"greet": BLOCKED}),
+        RulePolicy(default=BLOCKED),
+        RenamedPolicy({"hello": BLOCKED}, own_name=lambda tool: "hello"),
+    ],
 )
 def test_it_judges_the_same_call_the_same_each_time_and_says_why(policy) -> None:
     call = Call("greet", {"name": "Bob"}, "c-1")

@@ -128,7 +128,7 @@ def test_exactly_this_is_exactly_this(place: Place) -> None:
 
 
 def test_a_compound_command_is_not_asked_about_when_every_part_is_allowed(place: Place) -> None:
-    """TRAPS "Asking again and again for a compound command whose every part is allowed"."""
+    """ "Asking again and again for a compound command whose every part is allowed"."""
     person = Person("user", "user")
     place.ask(person, question(LOG))
     place.ask(person, question(STATUS))

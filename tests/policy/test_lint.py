@@ -52,3 +52,14 @@ def found(text: str, workspace: Path) -> list[tuple[str, int | None]]:
 )
 def test_findings(workspace: Path, text: str, expected: list[tuple[str, int]]) -> None:
     assert found(f"rules:\n{text}\n", workspace) == expected
+
+
+@pytest.mark.parametrize(("place", "expected"), [("tools", []), ("tools/shout", []), ("elsewhere", [("dead", 2)])])
+def test_a_rule_for_the_folders_of_tools_is_not_dead(
+    tmp_path: Path, place: str, expected: list[tuple[str, int]]
+) -> None:
+    (tmp_path / "work").mkdir()
+    places = Places(str(tmp_path / "work"), protected=[str(tmp_path / "tools")], bench=str(tmp_path / "tools"))
+    text = f"rules:\n- {{paths: '{tmp_path}/{place}', access: write, approval: preApproved}}\n"
+    rules = Loader(str(tmp_path / "work"), places).file(parse(text.encode(), "policy.yaml"), "user policy")
+    assert [(finding.kind, finding.rule.origin.line) for finding in lint(rules, TOOLS, places)] == expected

@@ -126,6 +126,40 @@ def test_a_shell_text_is_remembered_as_it_is_or_not_at_all() -> None:
     assert shown(pattern) == "exactly this shell text: for f in *; do rm $f; done"
 
 
+@pytest.mark.parametrize("access", ["read", "write"])
+def test_a_yes_for_the_workspace_is_none_for_the_tools_in_it(access: str) -> None:
+    """Where the workspace is the home directory, and the tools lie in that."""
+    source = Subject(access, ("/ws/tools/x/src", "/ws/tools/x"))
+    plain = Subject(access, ("/ws/a",))
+    whole, folder, file = wide(plain, Q, WORKSPACE), wide(source, Q, WORKSPACE), exact(source, Q)
+    assert whole is not None and folder is not None
+    assert covers(whole, plain, Q) and not covers(whole, source, Q)
+    assert covers(folder, source, Q) and covers(file, source, Q)
+    assert not covers(folder, plain, Q)
+    other = Subject(access, ("/ws/tools/y/src", "/ws/tools/y"))
+    assert not covers(folder, other, Q) and not covers(file, other, Q)
+    assert "any file of the tool /ws/tools/x" in shown(folder) and "exactly /ws/tools/x/src" in shown(file)
+
+
+def test_a_build_is_of_what_lay_in_the_folder() -> None:
+    """Whatever the commands are called, they may run any file of it."""
+    build = Subject("build", ("/tools/x", "sha256:1", "/bin/make"))
+    assert wide(build, Q, WORKSPACE) is None
+    kept = exact(build, Q)
+    assert shown(kept) == "building /tools/x, as long as nothing in it changes"
+    assert covers(kept, build, question(what="b"))
+    others = [("/tools/x", "sha256:2", "/bin/make"), ("/tools/y", "sha256:1", "/bin/make"), ("/tools/x",), ()]
+    assert not any(covers(kept, Subject("build", other), Q) for other in others)
+
+
+@pytest.mark.parametrize("kind", ["make", "remove"])
+def test_making_or_removing_a_tool_is_remembered_with_these_arguments_alone(kind: str) -> None:
+    subject = Subject(kind, ("/tools/x", "words"))
+    assert wide(subject, Q, WORKSPACE) is None
+    assert set(exact(subject, Q)) == {"arguments"}
+    assert not covers({"any": True}, subject, Q)
+
+
 def test_a_host_is_itself() -> None:
     pattern = wide(Subject("host", ("example.org",)), Q, WORKSPACE)
     assert pattern == exact(Subject("host", ("example.org",)), Q) == {"host": "example.org"}
@@ -195,6 +229,8 @@ def test_exactly_these_words() -> None:
         {"shell": ["ls"]},
         {"arguments": None},
         {"arguments": ""},
+        {"build": []},
+        {"build": ["/tools/x"]},
     ],
     ids=str,
 )

@@ -40,7 +40,7 @@ def test_nothing_configured_is_all_defaults(tmp_path: Path) -> None:
 )
 def test_what_is_empty_or_partly_there_falls_back(tmp_path: Path, text: str) -> None:
     """K43"""
-    assert from_user(tmp_path, text) == Config(approval_tools={}, tools={}, unprotected={})
+    assert from_user(tmp_path, text) == Config()
 
 
 def test_every_key_of_custom_tools(tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_the_sample_is_the_defaults(tmp_path: Path) -> None:
     """K44: a sample documents every key, with comments, and says what is true."""
     text = (ROOT / "examples" / "config.yaml").read_text()
     sample = from_user(tmp_path, text)
-    assert sample == Config(approval_tools={}, tools={}, unprotected={}, global_dir="~/.toolcrib/tools")
+    assert sample == Config(global_dir="~/.toolcrib/tools")
     for key in ("enabled", "global_dir", "local_dir", "timeout", "max_output_size", "env_whitelist"):
         assert f"  {key}:" in text
 
@@ -75,6 +75,7 @@ def test_the_sample_is_the_defaults(tmp_path: Path) -> None:
         ("approval:\n  default: allow", ":2: approval.default: 'allow' is not one of preApproved, ask, blocked"),
         ("approval:\n  tools:\n    x: true", ":3: approval.tools.x: True is not one of"),
         ("approval: blocked", ":1: approval must be a mapping"),
+        ("approval: {tools: [x]}", ":1: approval.tools: must be a mapping"),
         ("sandbox: chroot", ":1: sandbox: 'chroot' is not one of off, process, auto, landlock, bubblewrap"),
         ("compat: [vim]", "'vim' is not one of kodelet, forge, amp"),
         ("custom_tools: {env_whitelist: ['A=B']}", "'A=B' is not the name of an environment variable"),
@@ -170,3 +171,33 @@ def test_a_project_cannot_loosen(tmp_path: Path, project: str) -> None:
 def test_a_project_cannot_raise_a_limit(tmp_path: Path, project: str) -> None:
     config = from_both(tmp_path, "", project)
     assert (config.limits, config.variables) == (Limits(), ("PATH", "HOME", "USER"))
+
+
+def test_a_project_changes_nothing_of_which_it_does_not_speak(tmp_path: Path) -> None:
+    """What the user allowed beyond the defaults is not taken back by a project that says nothing of it."""
+    user = "custom_tools: {timeout: 60s, max_output_size: 2097152, env_whitelist: [PATH, LANG]}\nsandbox: off"
+    config = from_both(tmp_path, user, "approval: {tools: {x: ask}}")
+    assert (config.limits, config.variables, config.sandbox) == (Limits(60, 2097152), ("PATH", "LANG"), "off")
+    assert config.problems == ()
+
+
+def test_what_the_user_took_away_no_project_brings_back(tmp_path: Path) -> None:
+    config = from_both(tmp_path, "toolsets: {}", "toolsets: {shell: {}, filesystem: {}}")
+    assert config.toolsets.named == frozenset()
+    assert not config.toolsets.offers("run_command")
+    assert len(config.problems) == 2
+
+
+@pytest.mark.parametrize("demand", ["sandbox: off", "sandbox: process", "network: on"])
+def test_a_project_cannot_lift_what_is_demanded_for_a_tool(tmp_path: Path, demand: str) -> None:
+    user = "tools: {x: {sandbox: bubblewrap, network: off}}"
+    config = from_both(tmp_path, user, f"tools: {{x: {{{demand}}}}}")
+    assert config.demands == {"x": {"sandbox": "bubblewrap", "network": "off"}}
+    (problem,) = config.problems
+    assert "would loosen" in problem.message
+
+
+def test_a_project_may_demand_more_for_a_tool(tmp_path: Path) -> None:
+    config = from_both(tmp_path, "tools: {x: {timeout: 5s}}", "tools: {x: {network: off}, y: {sandbox: bubblewrap}}")
+    assert config.unprotected == {"x": "network: off", "y": "sandbox: bubblewrap"}
+    assert config.problems == ()

@@ -134,7 +134,7 @@ def test_the_default_is_not_applied_where_a_tool_speaks_for_itself(home: Path, w
 
 
 def test_a_compound_command_is_asked_about_only_where_it_is_new(home: Path, workspace: Path) -> None:
-    """TRAPS "asking again and again for a compound command whose every part is allowed"."""
+    """ "asking again and again for a compound command whose every part is allowed"."""
     person = Person("session")
 
     async def use(crib: Crib) -> list[Any]:
@@ -188,7 +188,7 @@ def test_the_file_that_was_judged_is_the_file_that_is_opened(home: Path, workspa
 
 
 def test_a_tool_that_calls_a_tool_is_judged_as_that_tool(home: Path, workspace: Path) -> None:
-    """TRAPS "a second path around the gate": no tool is a way around the rules for another."""
+    """ "a second path around the gate": no tool is a way around the rules for another."""
     (home / "policy.yaml").write_text("rules:\n- {paths: [secrets], approval: blocked}\n")
     (workspace / "secrets").write_text("SECRET")
 
@@ -280,7 +280,7 @@ COMMANDS = [
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_is_no_way_around_a_rule_for_files(home: Path, workspace: Path, command: str) -> None:
-    """TRAPS "a second path around the gate (`cat` instead of the read tool)"."""
+    """ "a second path around the gate (`cat` instead of the read tool)"."""
     (home / "policy.yaml").write_text(
         "rules:\n- {paths: [.env, secrets], approval: blocked}\n"
         "- {command: [cat, ls, head, grep, cp, cd], approval: preApproved}\n"

@@ -276,7 +276,7 @@ def test_functions_and_programs_share_one_gate(home: Path, workspace: Path, make
 
 
 def test_a_timeout_of_nothing_is_a_programmers_error(home: Path, workspace: Path) -> None:
-    """TRAPS: `0` meant "default"."""
+    """`0` meant "default"."""
 
     async def use(crib: Crib) -> None:
         with pytest.raises(ValueError, match="leaves no time"):

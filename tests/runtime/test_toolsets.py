@@ -12,6 +12,14 @@ from toolcrib.core.tool import NO_CAPABILITIES, NO_HOOKS
 from toolcrib.runtime import config_file, toolsets
 from toolcrib.runtime.config import Config, read
 
+WORKSHOP = {
+    "build_custom_tool": "ask",
+    "create_custom_tool": "ask",
+    "delete_custom_tool": "ask",
+    "list_custom_tools": "preApproved",
+    "run_custom_tool": "preApproved",
+}
+
 
 def tools(home: Path, workspace: Path) -> dict[str, str]:
     """Name and approval of every tool on offer."""
@@ -31,7 +39,11 @@ def both(tmp_path: Path, user: str, project: str) -> Config:
 @pytest.mark.parametrize(
     ("config", "expected"),
     [
-        ("", {"read_file": "preApproved", "run_command": "ask", "write_file": "ask"}),
+        ("", {"read_file": "preApproved", "run_command": "ask", "write_file": "ask", **WORKSHOP}),
+        ("custom_tools: {enabled: false}", {"read_file": "preApproved", "run_command": "ask", "write_file": "ask"}),
+        ("toolsets: {workshop: {}}", WORKSHOP),
+        ("toolsets: {workshop: {approval: {default: blocked}}}", dict.fromkeys(WORKSHOP, "blocked")),
+        ("toolsets: {workshop: {}}\ncustom_tools: {enabled: false}", {}),
         ("toolsets: {}", {}),
         ("toolsets: {filesystem: {}}", {"read_file": "preApproved", "write_file": "ask"}),
         ("toolsets: {shell: {}}", {"run_command": "ask"}),

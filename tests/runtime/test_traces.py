@@ -25,6 +25,7 @@ from toolcrib.core.registry import Registry
 from toolcrib.policy.approvers import Remembering, Standing
 from toolcrib.policy.remember import project_key
 from toolcrib.policy.request import Surroundings, describe
+from toolcrib.runtime.build import trust_in
 from toolcrib.runtime.config import Config
 from toolcrib.runtime.gate import gate
 from toolcrib.sandbox.guard import GuardedFiles
@@ -104,7 +105,7 @@ class Life:
 
     def executor(self, session: str) -> Executor:
         environ = {"PATH": os.environ["PATH"]}
-        policy, places, problems = gate(self.workspace, self.home, Config(), environ=environ)
+        policy, places, problems = gate(self.workspace, self.home, Config(), environ=environ, trust=trust_in(self.home))
         assert problems == ()
         registry = Registry()
         for tool in TOOLS:
@@ -157,7 +158,7 @@ def life(home: Path, workspace: Path) -> Life:
 
 
 def test_a_person_is_rarely_asked_twice(life: Life) -> None:
-    """TRAPS "asking again and again", "don't ask again that is too narrow": 400 calls on two days."""
+    """ "asking again and again", "don't ask again that is too narrow": 400 calls on two days."""
     one, two = life.day("first-day.txt"), life.day("second-day.txt")
     assert (one.calls, two.calls) == (200, 200)
     assert one.others < MOST_PER_HUNDRED * one.calls / 100

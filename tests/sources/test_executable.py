@@ -29,7 +29,7 @@ def test_any_executable_that_describes_itself_is_a_tool(shelf) -> None:
 
 
 def test_the_name_is_what_it_says_whatever_the_file_is_called(shelf) -> None:
-    """TRAPS: "Folder name and manifest name differ: the tool was listed and could not be called." """
+    """ "Folder name and manifest name differ: the tool was listed and could not be called." """
     shelf.tool("file.sh", name="named")
     assert shelf.opened() == ["custom_tool_named"]
     assert shelf.opened(lambda crib: crib.call("custom_tool_named", {"a": 1})).data == '{"a":1}'
@@ -51,7 +51,7 @@ def test_only_files_with_an_execute_bit_are_looked_at(shelf, tmp_path) -> None:
 
 
 def test_the_listing_has_one_order(shelf) -> None:
-    """TRAPS: "A listing in random order." """
+    """ "A listing in random order." """
     for name in ("zeta", "alpha", "mid", "Beta"):
         shelf.tool(name)
     assert shelf.opened() == [f"custom_tool_{name}" for name in ("Beta", "alpha", "mid", "zeta")]
@@ -76,7 +76,7 @@ def test_the_directory_may_be_configured_and_begins_at_home(shelf, tmp_path, mon
 
 
 def test_a_project_s_tool_covers_the_user_s_and_its_removal_brings_that_back(shelf) -> None:
-    """K3, K6, K24, K60. TRAPS: "Skill removal must bring back the very tool it covered." """
+    """K3, K6, K24, K60. "Skill removal must bring back the very tool it covered." """
     users, projects = shelf.tool("one", does="echo user"), shelf.tool("one", of_project=True, does="echo project")
     shelf.tool("other")
     shelf.trust()

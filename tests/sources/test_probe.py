@@ -59,7 +59,7 @@ def test_a_malformed_description_is_skipped_with_its_reason(says, text, code, wo
 
 
 def test_it_takes_nothing_else_with_it(shelf) -> None:
-    """K10. TRAPS: "one bad tool must not disable the model" """
+    """K10. "one bad tool must not disable the model" """
     shelf.program("a-bad", "echo nonsense")
     shelf.program("b-crash", "kill -SEGV $$")
     shelf.program("c-dead", "exit 0")
@@ -99,7 +99,7 @@ def test_it_takes_nothing_else_with_it(shelf) -> None:
     ],
 )
 def test_a_name_that_is_none_is_refused(says, name) -> None:
-    """TRAPS: "A tool called `bad name/..` registered." """
+    """ "A tool called `bad name/..` registered." """
     code, message = says(described(name=name))
     assert code == "TOOL_NAME_INVALID"
     assert message.isprintable() and len(message) < 400
@@ -206,7 +206,7 @@ def test_what_takes_too_long_is_ended_and_not_asked_again(shelf, monkeypatch) ->
 
 
 def test_slow_programs_are_asked_together(shelf, tmp_path) -> None:
-    """TRAPS: "Probing one after the other: one slow `description` delays every tool." Each of these six waits until all
+    """ "Probing one after the other: one slow `description` delays every tool." Each of these six waits until all
     six are there, which only happens when they run at one time."""
     for number in range(6):
         words = json.dumps({"name": f"t{number}", "description": "Waits.", "input_schema": {"type": "object"}})
@@ -306,7 +306,7 @@ def test_a_program_may_wish_for_a_time_limit(shelf, answer, seconds) -> None:
 
 @pytest.mark.parametrize("wish", ["0", '"0s"', "-1", '"soon"', "null", "true"])
 def test_a_wish_that_is_no_duration_is_said(shelf, wish) -> None:
-    """TRAPS: "`0` meant "default"" """
+    """ "`0` meant "default"" """
     shelf.program("tuned", with_config(f"""echo '{{"timeout": {wish}}}'"""))
     code, message = shelf.problem("tuned")
     assert (code, "timeout" in message) == ("VALIDATION_ERROR", True)

@@ -9,7 +9,7 @@ import toolcrib
 
 
 def test_nothing_of_an_untrusted_project_runs(shelf, tmp_path) -> None:
-    """TRAPS: "Probing runs code: a cloned repository must not run anything." """
+    """ "Probing runs code: a cloned repository must not run anything." """
     shelf.tool("evil", of_project=True)
     (shelf.project / ".toolcrib" / "config.yaml").write_text(
         "approval: {default: preApproved}\ncustom_tools: {enabled: 7}\n"

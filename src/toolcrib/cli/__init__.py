@@ -8,6 +8,8 @@ VERBS = {
     "call": "call a tool through the gate",
     "check": "find every fault of a tool, with path and fix",
     "new": "write a new tool that works",
+    "build": "make a program of a tool's source",
+    "test": "try a tool by its examples and by made-up calls",
     "trust": "trust a project's tools",
     "untrust": "take that back",
     "policy": "look at the rules, explain a decision, take approvals back",

@@ -25,7 +25,7 @@ REVOKE_EXAMPLE = """
   toolcrib policy revoke custom_tool_greet   all of one tool
   toolcrib policy revoke --all               everything
 """
-_SCOPES = {
+SCOPES = {
     "session": "in one session",
     "project": "in one project",
     "user": "everywhere",
@@ -83,7 +83,8 @@ def revoke(argv: list[str]) -> int:
     if (options.what is None) != options.all:
         parser.error("name an id or a tool, or say --all")
     home = Home()
-    count = _revoke(home, options.what, prefix=read_config(os.getcwd(), home).prefix)
+    config = read_config(os.getcwd(), home, options.profile)
+    count = _revoke(home, options.what, full_name=config.offer.name_for(f"{config.prefix}{options.what}"))
     if options.json:
         print(dump_ascii({"revoked": count}).decode())
     elif count:
@@ -94,11 +95,11 @@ def revoke(argv: list[str]) -> int:
     return 0 if count or options.all else 1
 
 
-def _revoke(home: Home, what: str | None, *, prefix: str) -> int:
+def _revoke(home: Home, what: str | None, *, full_name: str) -> int:
     state, pending, grants = State(home), PendingCalls(home), grants_file(home)
 
     def meant(tool: str) -> bool:
-        return what in (tool, _name(tool)) or f"{prefix}{what}" == _name(tool)
+        return what in (tool, _name(tool)) or full_name == _name(tool)
 
     calls = [call.id for call in pending.waiting() if what in (None, call.id) or meant(call.tool)]
     ended = sum(pending.withdraw(each) for each in calls)
@@ -118,7 +119,7 @@ def _draw(row: Approval) -> None:
     where = f" ({row.key.rpartition(' ')[0] if row.scope == 'project' else row.key})" if row.key else ""
     print(f"  {row.id}  {visible(_name(row.tool))}")
     print(f"            | {visible(row.shown)}")
-    print(f"            {_SCOPES.get(row.scope, row.scope)}{visible(where)}")
+    print(f"            {SCOPES.get(row.scope, row.scope)}{visible(where)}")
     print(f"            since {_day(row.created)}, {until}")
 
 

@@ -8,7 +8,7 @@ import json
 import unicodedata
 from collections.abc import Iterator, Sequence
 
-from ..core.limits import view
+from ..backends.view import view
 from ..policy.request import Asked, Request
 from ._confusable import confusable
 from ._text import visible
@@ -23,7 +23,9 @@ _NARROWEST = 40
 _FORM_WIDTH = 100
 _FORM_BYTES = 32 * 1024
 _UNCONFINED = ("off", "process", "none", "")
-_KINDS = {"shell": "shell text"}
+_CRAFTS = {"make": "makes", "build": "builds", "remove": "removes"}
+"""What is done to a tool's folder, which the arguments name only in part."""
+_KINDS = {"shell": "shell text", **_CRAFTS}
 _APART = ("call", "read", "write", "host")
 HELP = """  y   run it, this time only
   s   and do not ask again for this in this session, for 24 hours at most
@@ -98,6 +100,7 @@ def brief(request: Request, *, width: int, whole: bool = False) -> str:
     page.value("digest", _digests(request))
     page.value("why ask", request.reason)
     page.values("arguments", [f"{_word(name)} = {_json(value)}" for name, value in request.arguments.items()])
+    page.subjects(tuple(each for each in request.subjects if each.kind in _CRAFTS))
     page.value("variables", ", ".join(request.variables) or "none")
     page.value("confinement", confinement(request))
     page.difference(request)

@@ -10,28 +10,53 @@ from typing import Any
 from ..core.errors import ConfigError
 from ..core.jsontext import dump_ascii
 from ..core.tool import Tool
-from ..policy.trust import GOVERNING, PROJECT_DIR
 from ..runtime.build import build
 from ..runtime.compat import foreign_directories, hints
+from ..runtime.depends import depends_on, within
 from ..runtime.runtime import Crib
-from ..sources.manifest import UNMET, folders, inside, program_of
+from ..sources.requirement import UNMET, program_of
 from ._text import visible
 from .list import SNAPSHOT_VERSION, snapshot_path, stamp, surroundings
 
 
-def survey() -> dict[str, Any] | None:
+def survey(profile: str | None = None) -> dict[str, Any] | None:
     """The answer of `list`, from the files themselves. None, with a word on stderr, when the configuration is wrong."""
     try:
-        crib = build(workspace=os.getcwd(), asker="list")
+        crib = crib_here(profile)
     except ConfigError as exc:
         print(f"{exc.code} {visible(str(exc))}", file=sys.stderr)
         return None
-    stamps = [(path, stamp(path)) for path in _depends_on(crib)]  # before reading, so that a change is never missed
+    foreign = [each.path for each in foreign_directories(crib.workspace, os.environ, existing=False)]
+    paths = dict.fromkeys((*depends_on(crib), *within(foreign)))  # of other systems there is a hint
+    stamps = [(path, stamp(path)) for path in paths]  # before reading, so that a change is never missed
     asyncio.run(look_once(crib))
     kept = {
         "version": SNAPSHOT_VERSION,
-        "surroundings": surroundings(),
+        "surroundings": surroundings(profile),
         "stamps": stamps,
+        **answer(crib),
+    }
+    needed = {program_of(each) for tool in crib.tools() for each in getattr(tool.backend, "wishes", ((),) * 4)[3]}
+    stamps += [(path, stamp(path)) for path in map(shutil.which, needed) if path]
+    if any(problem.code == UNMET for problem in crib.problems()):
+        return kept  # what is missing may come without any of these files changing
+    if crib.config.toolsets.files or crib.config.toolsets.package:
+        return kept  # what Python code offers depends on more than files that could be named here
+    try:
+        crib.home.replace(marshal.dumps(kept), "cache", os.path.basename(snapshot_path(profile)))
+    except OSError:  # a full or read-only home: slower next time, but right
+        pass
+    return kept
+
+
+def crib_here(profile: str | None = None) -> Crib:
+    """For looking only. Raises: `ConfigError`."""
+    return build(workspace=os.getcwd(), asker="list", profile=profile)
+
+
+def answer(crib: Crib) -> dict[str, Any]:
+    """What `list` shows of a crib that has found its tools."""
+    return {
         "rows": [(tool.name, crib.verdict(tool).decision.wire, tool.description) for tool in crib.tools()],
         "problems": [(problem.origin, problem.code, problem.message) for problem in crib.problems()],
         "hints": hints(crib.workspace, os.environ, crib.config.compat),
@@ -44,17 +69,6 @@ def survey() -> dict[str, Any] | None:
             }
         ).decode(),
     }
-    needed = {program_of(each) for tool in crib.tools() for each in getattr(tool.backend, "wishes", ((),) * 4)[3]}
-    stamps += [(path, stamp(path)) for path in map(shutil.which, needed) if path]
-    if any(problem.code == UNMET for problem in crib.problems()):
-        return kept  # what is missing may come without any of these files changing
-    if crib.config.toolsets.module or crib.config.toolsets.package:
-        return kept  # what Python code offers depends on more than files that could be named here
-    try:
-        crib.home.replace(marshal.dumps(kept), "cache", os.path.basename(snapshot_path()))
-    except OSError:  # a full or read-only home: slower next time, but right
-        pass
-    return kept
 
 
 async def look_once(crib: Crib) -> None:
@@ -77,17 +91,3 @@ def about(crib: Crib, tool: Tool) -> dict[str, Any]:
         "approval": crib.verdict(tool).decision.wire,
         "digest": tool.digest,
     }
-
-
-def _depends_on(crib: Crib) -> list[str]:
-    """Every path whose change could change the answer; one that is not there yet counts as well."""
-    project = os.path.join(crib.workspace, PROJECT_DIR)
-    rules = [os.path.join(crib.workspace, each) for each in GOVERNING]
-    paths = [*(crib.home.file(name) for name in ("config.yaml", "policy.yaml", "trust.json")), project, *rules]
-    foreign = [each.path for each in foreign_directories(crib.workspace, os.environ, existing=False)]
-    for directory in (*crib.tool_directories(), *foreign, rules[-1]):
-        paths.append(directory)
-        if os.path.isdir(directory):
-            paths += [entry.path for entry in os.scandir(directory)]
-            paths += [path for name in folders(directory) for path in inside(os.path.join(directory, name))]
-    return list(dict.fromkeys(paths))

@@ -29,6 +29,7 @@ end leave no trace in what is left: to see that too, keep the digest somewhere e
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _LIMIT = 20
 _NAME_WIDTH = 64
+_DIGEST_SHOWN = 12
 _RUNNING = "running"
 
 
@@ -64,7 +65,8 @@ def _digest(text: str) -> str:
 
 
 def _show(options: argparse.Namespace) -> int:
-    rows = newest(Home().file("audit"), limit=options.limit, names=_names(options.tool), session=options.session)
+    names = _names(options.tool, options.profile)
+    rows = newest(Home().file("audit"), limit=options.limit, names=names, session=options.session)
     if options.json:
         sys.stdout.write(dump_ascii({"records": rows}).decode() + "\n")
         return 0
@@ -76,15 +78,15 @@ def _show(options: argparse.Namespace) -> int:
     return 0
 
 
-def _names(tool: str | None) -> tuple[str, ...]:
+def _names(tool: str | None, profile: str | None) -> tuple[str, ...]:
     """The names a tool may be recorded under: as typed, and with the prefix that programs get."""
     if tool is None:
         return ()
     try:
-        prefix = read_config(".", Home()).prefix
+        config = read_config(".", Home(), profile)
     except ConfigError:  # the record can be read all the same
-        prefix = Config().prefix
-    return tool, prefix + tool
+        config = Config()
+    return tool, config.offer.name_for(config.prefix + tool)
 
 
 def newest(
@@ -123,8 +125,9 @@ def _line(row: dict[str, Any], width: int) -> str:
         case "call" | "start" as event:
             outcome = str(row.get("code") or ("ok" if event == "call" else _RUNNING))
             took = f"{row.get('ms', '-')} ms"
-            tool = one_line(str(row.get("tool")), _NAME_WIDTH)
-            words = [f"{outcome:<18}", f"{tool:<{width}}", f"{took:>13}", f"by {row.get('asker')}", row.get("call")]
+            tool = f"{one_line(str(row.get('tool')), _NAME_WIDTH):<{width}}"
+            by = f"by {row.get('asker')}"
+            words = [f"{outcome:<18}", tool, f"{_version(row):<18}", f"{took:>13}", by, row.get("call")]
         case "skipped":
             words = [f"skipped {row.get('code')}", row.get("origin"), row.get("message")]
         case "recovered":
@@ -132,6 +135,12 @@ def _line(row: dict[str, Any], width: int) -> str:
         case _:
             words = ["unreadable", row.get("at") or f"record {row.get('n')}"]
     return "  ".join([_when(row.get("time")), *(visible(str(word)) for word in words)])
+
+
+def _version(row: dict[str, Any]) -> str:
+    """Which version of the tool it was: what that calls itself, and the beginning of its digest."""
+    version, digest = row.get("version"), str(row.get("tool_digest") or "").removeprefix("sha256:")
+    return one_line(f"{version}@{digest[:_DIGEST_SHOWN]}", _NAME_WIDTH) if version is not None else "-"
 
 
 def _when(at: object) -> str:

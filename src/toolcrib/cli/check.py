@@ -51,7 +51,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     options = parser.parse_args(argv)
     try:
-        checked = asyncio.run(_check(options.targets, verbs=options.verbs))
+        checked = asyncio.run(_check(options.targets, verbs=options.verbs, profile=options.profile))
     except ConfigError as exc:
         fault = Finding(exc.code, str(exc), "put that line right, and check again")
         checked = [Checked(exc.path, None, (fault,))]
@@ -68,8 +68,8 @@ def main(argv: list[str]) -> int:
     return 1 if faults else 0
 
 
-async def _check(targets: list[str], *, verbs: bool) -> list[Checked]:
-    crib = build(workspace=os.getcwd(), asker="check")
+async def _check(targets: list[str], *, verbs: bool, profile: str | None) -> list[Checked]:
+    crib = build(workspace=os.getcwd(), asker="check", profile=profile)
     examiner = Examiner(crib, verbs=verbs)
     try:
         await crib.start()
@@ -81,7 +81,7 @@ async def _check(targets: list[str], *, verbs: bool) -> list[Checked]:
         manifests = [path for path in looked_at if manifest_at(path)]
         programs = [path for path in looked_at if path not in manifests]
         checked = await asyncio.gather(*(examiner.examine(path, pinned=_pinned(crib, path)) for path in programs))
-        checked += [examine_manifest(path, crib) for path in manifests]
+        checked += [await examine_manifest(path, crib) for path in manifests]
         checked = [*(each if each.faults else _with_problems(each, crib) for each in checked)]
         checked += [Checked(path, None, (_of(withheld[path]),)) for path in paths if path in withheld]
         _forget_if_stale(crib, checked)
@@ -225,9 +225,9 @@ def _configuration(crib: Crib) -> list[Checked]:
     for problem in crib.problems():
         if problem.code in ("WORKSPACE_UNTRUSTED", "CONFIG_INVALID"):
             by_origin.setdefault(problem.origin, []).append(_of(problem))
-    known = crib.registry.names()
+    known = tuple(map(crib.config.offer.own_name, crib.tools()))
     for name in dict.fromkeys((*crib.config.approval_tools, *crib.config.tools)):
-        if name not in known and crib.registry.held(name) is None:
+        if name not in known and crib.registry.held(crib.config.offer.name_for(name)) is None:
             nearest = get_close_matches(name, known, n=1)
             fix = f"write {nearest[0]}" if nearest else "see the names that are there: toolcrib list"
             message = f"it names {name}, and no tool here is called that"

@@ -1,7 +1,8 @@
 """`toolcrib completion`: what Tab completes, for bash, zsh and fish.
 
-The scripts ask the command itself: `list --names` for the tools, which is quick, and `--help` for the flags, which is
-always true. Of either, only words made of plain characters are taken, so nothing that a tool says reaches the shell.
+The scripts ask the command itself: `list --names` for the tools, which is quick, `list --profiles --names` for the
+profiles, and `--help` for the flags, which is always true. Of these, only words made of plain characters are taken, so
+nothing that a tool says reaches the shell.
 """
 
 from . import VERBS
@@ -13,18 +14,19 @@ EXAMPLE = """
   toolcrib completion fish > ~/.config/fish/completions/toolcrib.fish    once
 """
 _SECOND_WORDS = {
-    "new": "executable",
+    "new": "executable manifest",
     "serve": "mcp",
     "audit": "show verify",
     "artifact": "show",
     "completion": "bash zsh fish",
 }
 """What may follow a verb, where that is not the name of a tool or of a file."""
-_TAKE_TOOLS = ("show", "call", "check")
+_TAKE_TOOLS = ("show", "call", "check", "test", "build")
 
 _PARTS = {
     "@VERBS@": " ".join(VERBS),
     "@PLAIN_WORDS@": "sed -n -E '/^[A-Za-z0-9_-]+$/{p;s/^custom_tool_//p;}'",
+    "@PROFILES@": "list --profiles --names 2>/dev/null | sed -n -E '/^[A-Za-z0-9_-]+$/p'",
     "@FLAGS@": r"sed -n -E 's/^ *(-[a-zA-Z], )?(--[A-Za-z0-9_-]+).*/\2/p'",
 }
 
@@ -34,6 +36,8 @@ _toolcrib() {
     local command=${COMP_WORDS[0]} verb=${COMP_WORDS[1]-} word=${COMP_WORDS[COMP_CWORD]} tool= words=
     if ((COMP_CWORD == 1)); then
         words='@VERBS@'
+    elif [[ ${COMP_WORDS[COMP_CWORD-1]} == --profile ]]; then
+        words=$("$command" @PROFILES@)
     elif [[ $word == -* ]]; then
         [[ $verb == call && $COMP_CWORD -gt 2 ]] && tool=${COMP_WORDS[2]}
         words=$("$command" "$verb" ${tool:+"$tool"} --help 2>/dev/null | @FLAGS@)
@@ -55,6 +59,8 @@ _toolcrib() {
     local command=${words[1]} verb=${words[2]} tool=
     if ((CURRENT == 2)); then
         compadd -- @VERBS@
+    elif [[ ${words[CURRENT-1]} == --profile ]]; then
+        compadd -- $("$command" @PROFILES@)
     elif [[ $PREFIX == -* ]]; then
         [[ $verb == call && $CURRENT -gt 3 ]] && tool=${words[3]}
         compadd -- $("$command" "$verb" ${tool:+"$tool"} --help 2>/dev/null | @FLAGS@)
@@ -78,6 +84,8 @@ function __toolcrib_words
     set -l word (commandline -ct)
     if test (count $words) -eq 1
         string split ' ' -- '@VERBS@'
+    else if test "$words[-1]" = --profile
+        $words[1] @PROFILES@
     else if string match -q -- '-*' $word
         set -l asked $words[2]
         test "$words[2]" = call; and set -q words[3]; and set asked call $words[3]
@@ -86,7 +94,7 @@ function __toolcrib_words
         switch $words[2]
             case @TOOLS@
                 $words[1] list --names 2>/dev/null | @PLAIN_WORDS@
-                test $words[2] = check; and __fish_complete_path $word
+                contains -- $words[2] check test; and __fish_complete_path $word
 @SECOND@
             case trust untrust
                 __fish_complete_directories $word

@@ -21,6 +21,7 @@ from ..runtime.runtime import Crib
 from ..sandbox import spawn
 from ..store.home import Home
 from ._parser import verb_parser
+from ._profiles import look_at_all
 from ._text import visible
 
 EXAMPLE = """
@@ -47,15 +48,16 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     options = parser.parse_args(argv)
     home, workspace = Home(), os.getcwd()
-    checks = list(_checks(home, workspace))
+    checks = list(_checks(home, workspace, options.profile))
     broken = any(check.state == BROKEN for check in checks)
+    connect = f"{NEXT} --profile {options.profile}" if options.profile else NEXT
     lines = hints(workspace, os.environ, _config_or_default(home, workspace).compat)
     if options.json:
         answer: dict[str, Any] = {
             "ok": not broken,
             "checks": [check._asdict() for check in checks],
             "hints": lines,
-            "next": NEXT,
+            "next": connect,
         }
         sys.stdout.write(dump_ascii(answer).decode() + "\n")
         return int(broken)
@@ -66,15 +68,16 @@ def main(argv: list[str]) -> int:
     for line in lines:
         print(f"hint: {visible(line)}", file=sys.stderr)
     print(
-        "Something is broken; see above." if broken else f"Usable. To connect an agent, type: {NEXT}", file=sys.stderr
+        "Something is broken; see above." if broken else f"Usable. To connect an agent, type: {connect}",
+        file=sys.stderr,
     )
     return int(broken)
 
 
-def _checks(home: Home, workspace: str) -> Iterator[Check]:
+def _checks(home: Home, workspace: str, profile: str | None) -> Iterator[Check]:
     yield _python()
     yield from _home(home)
-    yield from _configured(home, workspace)
+    yield from _configured(home, workspace, profile)
     yield _audit(home)
     yield _on_path()
     for program in _OPTIONAL:
@@ -129,9 +132,9 @@ def _loose(home: Home) -> Iterator[tuple[str, int, int]]:
             yield path, mode, 0o700 if folder else 0o600
 
 
-def _configured(home: Home, workspace: str) -> Iterator[Check]:
+def _configured(home: Home, workspace: str, profile: str | None) -> Iterator[Check]:
     try:
-        config = read_config(workspace, home)
+        config = read_config(workspace, home, profile)
         trust = Trust(home.file("trust.json"), lambda data: None)
         trusted = trust.trusts(workspace)
         changes = trust.changed(workspace, trust_roots(workspace, config.local_dir, os.environ)) if trusted else ()
@@ -143,14 +146,28 @@ def _configured(home: Home, workspace: str) -> Iterator[Check]:
         return
     written = os.path.exists(home.file("config.yaml"))
     yield Check("config", OK, home.file("config.yaml") if written else "none, the defaults count")
-    yield from _tools(home, workspace)
+    yield from _profiles(home, workspace, profile)
+    yield from _tools(home, workspace, profile)
     yield _project(workspace, trusted=trusted, changes=sum(map(len, changes)))
     yield _sandbox(config)
 
 
-def _tools(home: Home, workspace: str) -> Iterator[Check]:
+def _profiles(home: Home, workspace: str, chosen: str | None) -> Iterator[Check]:
+    found = look_at_all(workspace, home)
+    names = ", ".join(f"{each.name} (chosen)" if each.name == chosen else each.name for each in found)
+    if all(each.usable and not each.problems for each in found):
+        yield Check("profiles", OK, names or "none; the configuration alone counts")
+        return
+    for each in found:
+        for problem in each.problems:
+            says = "says in vain" if each.usable else "cannot be chosen"
+            yield Check("profiles", NOTE, f"{each.name} {says}: {problem.message}", f"correct {problem.origin}")
+    yield Check("profiles", NOTE, f"there are {names}")
+
+
+def _tools(home: Home, workspace: str, profile: str | None) -> Iterator[Check]:
     try:
-        crib = build(workspace=workspace, home=home.path, asker="doctor")
+        crib = build(workspace=workspace, home=home.path, asker="doctor", profile=profile)
     except ConfigError as exc:
         yield Check("policy", BROKEN, str(exc), f"correct {exc.path}" + (f", line {exc.line}" if exc.line else ""))
         return

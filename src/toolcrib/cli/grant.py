@@ -46,7 +46,7 @@ def main(argv: list[str]) -> int:
         print(f"APPROVAL_DENIED {visible(refusal)}", file=sys.stderr)
         return 3
     try:
-        crib = build(workspace=os.getcwd(), asker="grant")
+        crib = build(workspace=os.getcwd(), asker="grant", profile=options.profile)
         asyncio.run(look_once(crib))
         return _grant(crib, options.name, options.variables, remove=options.remove, as_json=options.json)
     except ConfigError as exc:
@@ -71,7 +71,7 @@ def _grant(crib: Crib, name: str, variables: list[str], *, remove: bool, as_json
         count = grants.remove(tool=tool.id, variables=variables or None)
         said = f"taken back: {count}"
     else:
-        grants.add(tool.id, tool.digest, variables)
+        grants.add(tool.id, tool.digest, variables, version=tool.version)
         said = f"{tool.name} ({tool.digest[:19]}…) sees {', '.join(variables)} from now on, until it changes"
     now = grants.grants_for(tool.id, tool.digest)
     if as_json:

@@ -8,57 +8,95 @@ import marshal
 import os
 import sys
 
+from .. import __version__
 from ._text import one_line, visible
 
-HELP = """usage: toolcrib list [--json] [--names]
+HELP = """usage: toolcrib list [--json] [--names] [--watch] [--outdated] [--profiles] [--profile NAME]
 
 Show the tools on offer here, and on stderr what is not on offer and why.
 
-  --json     one JSON document: {"tools": [...], "problems": [...]}
-  --names    names only, one a line
+  --json       one JSON document: {"tools": [...], "problems": [...]}
+  --names      names only, one a line
+  --watch      show them again whenever they change, until Ctrl-C; with --json one document a line
+  --outdated   instead: approvals, grants and trust that are for another version than the one on offer
+  --profiles   instead: the profiles that can be chosen here
+  --profile NAME   what is on offer under this one
 
   toolcrib list
-  toolcrib list --json | jq -r '.tools[].name'"""
+  toolcrib list --json | jq -r '.tools[].name'
+  toolcrib list --watch
+  toolcrib list --profile reviewer"""
 
-SNAPSHOT_VERSION = 2
+SNAPSHOT_VERSION = 3
 
 
 def main(argv: list[str]) -> int:
-    wanted = set(argv)
+    words, profile = _profile(argv)
+    wanted = set(words)
     if wanted & {"-h", "--help"}:
         print(HELP)
         return 0
-    if unknown := wanted - {"--json", "--names"}:
+    if unknown := wanted - {"--json", "--names", "--watch", "--outdated", "--profiles"}:
         print(f"toolcrib list: unknown {' '.join(map(ascii, sorted(unknown)))}\n{HELP}", file=sys.stderr)
         return 2
-    kept = read_snapshot()
+    if "--outdated" in wanted:
+        from ._outdated import outdated
+
+        return outdated(wanted - {"--outdated"}, profile)
+    if "--profiles" in wanted:
+        from ._profiles import show_profiles
+
+        return show_profiles(wanted - {"--profiles"})
+    if "--watch" in wanted:
+        from ._watching import follow
+
+        return follow(lambda kept: _show(kept, wanted), apart="--json" not in wanted, profile=profile)
+    kept = read_snapshot(profile)
     if kept is None:
         from ._survey import survey
 
-        kept = survey()
+        kept = survey(profile)
         if kept is None:
             return 2
+    _show(kept, wanted)
+    return 0
+
+
+def _profile(argv: list[str]) -> tuple[list[str], str | None]:
+    """The words without `--profile NAME`, and the name. Where that is not right, the flag stays and is unknown."""
+    words, profile = [], None
+    rest = list(argv)
+    while rest:
+        flag, given, name = rest.pop(0).partition("=")
+        if flag == "--profile" and profile is None and (given or rest):
+            profile = name if given else rest.pop(0)
+        else:
+            words.append(flag + given + name)
+    return words, profile
+
+
+def _show(kept: dict, wanted: set) -> None:  # type: ignore[type-arg]  # typing would have to be imported
     if "--json" in wanted:
         sys.stdout.write(kept["json"] + "\n")
     elif "--names" in wanted:
         sys.stdout.write("".join(f"{name}\n" for name, _, _ in kept["rows"]))
     else:
         _draw(kept)
-    return 0
 
 
-def snapshot_path() -> str:
-    """Where the answer for this directory and this home is kept."""
+def snapshot_path(profile: str | None = None) -> str:
+    """Where the answer for this directory, this home and a profile is kept."""
     home = os.path.abspath(os.path.expanduser(os.environ.get("TOOLCRIB_HOME") or "~/.toolcrib"))
     here = os.getcwd().replace("%", "%25").replace("/", "%2F")[-200:]
-    return f"{home}/cache/list-{here}.bin"
+    under = f"{profile}@" if profile else ""  # a directory begins with %2F
+    return f"{home}/cache/list-{under}{here}.bin"
 
 
-def surroundings() -> tuple[str, ...]:
+def surroundings(profile: str | None = None) -> tuple[str, ...]:
     """What an answer depends on beyond the files in it: where we are, in which very directory, and who we are."""
     here = os.stat(".")
     variables = (os.environ.get(name, "") for name in ("HOME", "AMP_TOOLBOX", "PATH", "USER"))
-    return (os.getcwd(), f"{here.st_dev} {here.st_ino}", sys.version, *variables)
+    return (os.getcwd(), f"{here.st_dev} {here.st_ino}", sys.version, __version__, *variables, profile or "")
 
 
 def stamp(path: str) -> tuple[int, ...] | None:
@@ -70,12 +108,14 @@ def stamp(path: str) -> tuple[int, ...] | None:
     return seen.st_ino, seen.st_mtime_ns, seen.st_ctime_ns, seen.st_size
 
 
-def read_snapshot() -> dict | None:  # type: ignore[type-arg]  # typing would have to be imported
+def read_snapshot(profile: str | None = None) -> dict | None:  # type: ignore[type-arg]  # typing would have to be imported
     """The kept answer, if everything it depends on is as it was."""
+    if profile is not None and not profile.replace("-", "a").replace("_", "a").isalnum():
+        return None  # no path is made of what cannot be its name
     try:
-        with open(snapshot_path(), "rb") as file:
+        with open(snapshot_path(profile), "rb") as file:
             kept = marshal.load(file)
-        if kept["version"] != SNAPSHOT_VERSION or kept["surroundings"] != surroundings():
+        if kept["version"] != SNAPSHOT_VERSION or kept["surroundings"] != surroundings(profile):
             return None
         if any(stamp(path) != state for path, state in kept["stamps"]):
             return None

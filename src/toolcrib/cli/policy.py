@@ -6,8 +6,8 @@ import sys
 import textwrap
 from typing import Any
 
-from ..core.call import Call
-from ..core.errors import ConfigError, InvalidJson
+from ..core.call import Call, Result, explain
+from ..core.errors import ConfigError, InvalidJson, ToolcribError
 from ..core.jsontext import JSON, dump_ascii, parse
 from ..core.tool import Subject, Tool
 from ..policy.lint import Finding, lint
@@ -17,6 +17,7 @@ from ..runtime.runtime import Crib
 from ._parser import verb_parser
 from ._survey import look_once
 from ._text import visible
+from .call import exit_status
 
 HELP = """usage: toolcrib policy check|explain|approvals|revoke [options]
 
@@ -26,6 +27,7 @@ Look at the rules that decide about calls, and at what was approved.
   explain NAME --input JSON    what every layer says of a call, and which rule decided
   approvals                    what was approved, what waits for an answer, what was granted
   revoke ID|TOOL|--all         take it back
+  --profile NAME               each of them: with the tools and rules of this profile
 
   toolcrib policy explain run_command --input '{"command": "git status && git push"}'
   toolcrib policy check --json"""
@@ -67,9 +69,10 @@ def _check(argv: list[str]) -> int:
     parser = verb_parser("policy check", says, CHECK_EXAMPLE)
     parser.add_argument("--json", action="store_true", help='print {"rules": N, "findings": [...]}')
     options = parser.parse_args(argv)
-    crib = _crib()
+    crib = _crib(options.profile)
     rules = crib.policy.rules
-    findings = lint(rules, crib.tools(), crib.places)
+    by_own_names = [tool._replace(name=crib.config.offer.own_name(tool)) for tool in crib.tools()]
+    findings = lint(rules, [*crib.tools(), *by_own_names], crib.places)
     if options.json:
         print(dump_ascii({"rules": len(rules), "findings": [_finding(each) for each in findings]}).decode())
     else:
@@ -96,7 +99,7 @@ def _explain(argv: list[str]) -> int:
     except InvalidJson as exc:
         print(f"toolcrib policy explain: --input is {exc}", file=sys.stderr)
         return 2
-    crib = _crib()
+    crib = _crib(options.profile)
     name = crib.full_name(options.name)
     tool = crib.find(name)
     if tool is None:
@@ -106,8 +109,12 @@ def _explain(argv: list[str]) -> int:
     if faults := crib.validate(name, args):
         print("VALIDATION_ERROR Invalid parameters", *(visible(fault) for fault in faults), sep="\n  ", file=sys.stderr)
         return 2
-    opinions = crib.policy.opinions(Call(name, args, "", crib.session, "policy explain"), tool)
-    report = explained(opinions, crib.verdict(tool, args).reason)
+    try:
+        opinions = crib.policy.opinions(Call(name, args, "", crib.session, "policy explain"), tool)
+        report = explained(opinions, crib.verdict(tool, args).reason)
+    except ToolcribError as exc:  # the call would come to nothing before anybody is asked
+        print(visible(f"{exc.code} {exc}"), file=sys.stderr)
+        return exit_status(Result(error=explain(exc)))
     if options.json:
         print(dump_ascii(report).decode())
     else:
@@ -185,7 +192,7 @@ def _wrapped(text: str, indent: str) -> list[str]:
     return textwrap.wrap(text, width, subsequent_indent=indent, drop_whitespace=True, break_on_hyphens=False)
 
 
-def _crib() -> Crib:
-    crib = build(asker="policy")
+def _crib(profile: str | None) -> Crib:
+    crib = build(asker="policy", profile=profile)
     asyncio.run(look_once(crib))
     return crib

@@ -6,7 +6,7 @@ import signal
 import sys
 
 from .. import __version__
-from ..core.errors import ConfigError
+from ..core.errors import ToolcribError
 from ..core.jsontext import dump
 from ..core.limits import duration
 from ..core.policy import Approver
@@ -23,6 +23,8 @@ from ._text import visible
 EXAMPLE = """
   toolcrib serve mcp                            speak MCP on stdin and stdout
   toolcrib serve mcp --print-config claude      how to connect Claude Code
+  toolcrib serve mcp --watch                    tell the client at once when a tool changes
+  toolcrib serve mcp --profile reviewer         only what this profile offers
   toolcrib serve mcp --wait 60                  a call waits a minute for `toolcrib approve ID`, then is refused
 """
 WAIT_SECONDS = 5.0
@@ -43,26 +45,35 @@ def main(argv: list[str]) -> int:
         metavar="S",
         help=f"how long a call waits for `toolcrib approve` (default {WAIT_SECONDS:g}s; 0: not at all)",
     )
+    parser.add_argument("--watch", action="store_true", help="hear of changed tools at once, not every two seconds")
     parser.add_argument("--workspace", default=".", help="the directory the tools work in (default: this one)")
     parser.add_argument("--print-config", choices=CLIENTS, help="print what to write into a client's configuration")
     options = parser.parse_args(argv)
     if options.print_config:
-        print(snippet(options.print_config))
+        under = ["--profile", options.profile] if options.profile else []
+        print(snippet(options.print_config, *(["--watch"] if options.watch else []), *under))
         if place := PLACES.get(options.print_config):
             print(f"write that into {place}", file=sys.stderr)
         return 0
     try:
-        ended_by = asyncio.run(_serve(options.workspace, _approver(options.wait, client_asks=options.ask == "client")))
-    except ConfigError as exc:
-        print(f"CONFIG_INVALID {visible(str(exc))}", file=sys.stderr)
+        approver = _approver(options.wait, client_asks=options.ask == "client")
+        served = _serve(options.workspace, approver, watched=options.watch, profile=options.profile)
+        ended_by = asyncio.run(served)
+    except ToolcribError as exc:
+        print(f"{exc.code} {visible(str(exc))}", file=sys.stderr)
         return 2
     return 130 if ended_by == signal.SIGINT else 0
 
 
-async def _serve(workspace: str, approver: Approver) -> signal.Signals | None:
-    async with open_crib(workspace=workspace, approver=approver, asker="mcp") as crib:
-        asks = approver if isinstance(approver, AsksClient) else None
-        return await serve_stdio(crib, version=__version__, approver=asks)
+async def _serve(workspace: str, approver: Approver, *, watched: bool, profile: str | None) -> signal.Signals | None:
+    asks = approver if isinstance(approver, AsksClient) else None
+    async with open_crib(workspace=workspace, approver=approver, asker="mcp", profile=profile) as crib:
+        if not watched:
+            return await serve_stdio(crib, version=__version__, approver=asks)
+        from ._watching import watch_of
+
+        async with watch_of(lambda: crib) as watch:
+            return await serve_stdio(crib, version=__version__, approver=asks, pause=watch.wait)
 
 
 def _approver(wait: float, *, client_asks: bool) -> Approver:
@@ -89,12 +100,12 @@ def _wait(text: str) -> float:
     return 0.0 if text == "0" else duration(text)
 
 
-def snippet(client: str) -> str:
+def snippet(client: str, *more: str) -> str:
     """What connects a client to this very installation. All of these ask by themselves before they call a tool."""
     places = (os.path.dirname(os.path.abspath(program)) for program in (sys.argv[0], sys.executable))
     commands = (os.path.join(place, "toolcrib") for place in places)
     command = next((each for each in commands if os.path.isfile(each)), "toolcrib")
-    words = ["serve", "mcp", "--ask", "client"]
+    words = ["serve", "mcp", "--ask", "client", *more]
     if client == "claude":
         return f"claude mcp add toolcrib -- {command} {' '.join(words)}"
     if client == "codex":

@@ -33,7 +33,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     options = parser.parse_args(argv)
     try:
-        crib = build(workspace=os.getcwd(), asker="terminal")
+        crib = build(workspace=os.getcwd(), asker="terminal", profile=options.profile)
     except ConfigError as exc:
         return _fail(exc.code, str(exc), 2, as_json=options.json)
     asyncio.run(look_once(crib))
@@ -65,6 +65,7 @@ def describe(crib: Crib, tool: Tool) -> dict[str, Any]:
         "environment": list(getattr(tool.backend, "variables", ())),
         "dialect": getattr(tool.backend, "dialect", None),
         "wishes": tool.backend.wishes._asdict() if isinstance(tool.backend, FolderBackend) else {},
+        "replaces": list(tool.backend.replaces) if isinstance(tool.backend, FolderBackend) else [],
     }
 
 
@@ -91,6 +92,8 @@ def _draw(tool: Tool, facts: dict[str, Any]) -> None:
     ]
     wishes = [f"{kind}: {', '.join(names)}" for kind, names in facts["wishes"].items() if names]
     rows += [("asks for", visible("; ".join(wishes)) + " (which gives it nothing)")] if wishes else []
+    if facts["replaces"]:
+        rows.insert(4, ("replaces", visible(", ".join(facts["replaces"]))))
     print(f"{tool.name}\n")
     print("\n".join(f"  {visible(line)}" for line in tool.description.strip().splitlines()) + "\n")
     print("\n".join(f"  {label:<12} {text}" for label, text in rows) + "\n")

@@ -48,13 +48,15 @@ class Memory(Protocol):
 
     def find(self, tool: str, digest: str, *, session: str, project: str) -> Sequence[Kept]: ...
 
-    def add(self, tool: str, digest: str, pattern: Remembered, *, shown: str, scope: str, key: str = "") -> str: ...
+    def add(
+        self, tool: str, digest: str, pattern: Remembered, *, shown: str, scope: str, key: str = "", version: str
+    ) -> str: ...
 
     def note(self, tool: str, digest: str) -> None:
         """A person said yes to this version, whether or not that lasts."""
         ...
 
-    def remember(self, tool: str, digest: str, scope: str) -> None: ...
+    def remember(self, tool: str, digest: str, scope: str, *, version: str) -> None: ...
 
     def remembers(self, tool: str, digest: str, scope: str) -> bool: ...
 
@@ -119,7 +121,7 @@ def keep(memory: Memory, request: Request, answer: Standing) -> None:
     """
     tool, digest, scope = request.tool_id, request.digest, answer.scope
     if scope == TERMINAL:
-        memory.remember(tool, digest, TERMINAL)
+        memory.remember(tool, digest, TERMINAL, version=request.version)
         return
     if scope == "once" or request.message is not None:
         try:
@@ -132,7 +134,7 @@ def keep(memory: Memory, request: Request, answer: Standing) -> None:
         raise ConfigError(f"there is no {scope} by which this could be remembered", path=request.cwd)
     for each in request.subjects:
         pattern = each.kept(exactly=answer.exactly)
-        memory.add(tool, digest, pattern, shown=shown(pattern), scope=scope, key=key)
+        memory.add(tool, digest, pattern, shown=shown(pattern), scope=scope, key=key, version=request.version)
 
 
 def nobody(question: Question, trouble: str = "") -> str:

@@ -14,7 +14,9 @@ from .request import short_id
 
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 """What a variable may be called; matched whole."""
-_KEYS = {"id": str, "tool": str, "digest": str, "variable": str, "at": float}
+_KEYS = {"id": str, "tool": str, "digest": str, "variable": str, "at": float, "version": str | None}
+_NEW = {"version"}
+"""What older files do not have."""
 
 
 class Granted(NamedTuple):
@@ -26,6 +28,8 @@ class Granted(NamedTuple):
     digest: str
     variable: str
     at: float
+    version: str | None = None
+    """What the tool called this version of itself; None where that was not kept."""
 
 
 class Grants:
@@ -67,13 +71,15 @@ class Grants:
             raise ConfigError("a grant in it is not one; remove the file and grant anew", path=self._path)
         return tuple(Granted(**row) for row in rows)
 
-    def add(self, tool_id: str, digest: str, variables: Sequence[str]) -> tuple[Granted, ...]:
+    def add(
+        self, tool_id: str, digest: str, variables: Sequence[str], *, version: str | None = None
+    ) -> tuple[Granted, ...]:
         """Grant variables to a tool as it is now. What an older version of it had is gone."""
         with self._alone():
             kept = [each for each in self.all() if each.tool != tool_id or each.digest == digest]
             had = {each.variable for each in kept if each.tool == tool_id}
             fresh = [name for name in dict.fromkeys(variables) if name not in had]
-            made = [Granted(short_id(), tool_id, digest, name, time.time()) for name in fresh]
+            made = [Granted(short_id(), tool_id, digest, name, time.time(), version) for name in fresh]
             self._save((*kept, *made))
         return tuple(each for each in (*kept, *made) if each.tool == tool_id and each.variable in variables)
 
@@ -110,6 +116,6 @@ class Grants:
 
 
 def _is_grant(row: Any) -> bool:
-    if not isinstance(row, dict) or set(row) != set(_KEYS):
+    if not isinstance(row, dict) or not set(_KEYS) - _NEW <= set(row) <= set(_KEYS):
         return False
-    return all(isinstance(row[key], kind) for key, kind in _KEYS.items()) and bool(VARIABLE.fullmatch(row["variable"]))
+    return all(isinstance(row[key], _KEYS[key]) for key in row) and bool(VARIABLE.fullmatch(row["variable"]))

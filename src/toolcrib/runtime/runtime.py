@@ -36,9 +36,11 @@ from ..store.artifacts import ArtifactFiles
 from ..store.blobs import Blobs
 from ..store.home import Home
 from ..store.state import State
+from .broken import Broken
 from .config import BUILT_SANDBOXES, Config
-from .finding import find_sources, tool_directories
+from .finding import find_modules, find_sources, tool_directories
 from .gate import POLICY, Vault, gate
+from .toolsets import builtin_names
 
 _FDS_PER_PROCESS = 8
 _FDS_RESERVED = 48
@@ -55,6 +57,7 @@ class Crib:
         workspace: str,
         home: Home,
         config: Config,
+        trust: Trust,
         approver: Approver | None,
         session: str | None,
         asker: str,
@@ -68,7 +71,10 @@ class Crib:
         self._stats = Stats()
         identity, environ = new_id(), dict(os.environ)
         self._directories = tool_directories(workspace, home, config, environ)
-        self._open_gate = partial(gate, workspace, home, config, directories=self._directories.all, environ=environ)
+        self.trust = trust
+        self._open_gate = partial(
+            gate, workspace, home, config, directories=self._directories.all, environ=environ, trust=trust
+        )
         self._rules_seen, self._look_again = self._rules_stamp(), 0.0
         self.policy, self.places, self._misfits = self._open_gate()
         self._vault = Vault(config, environ, Grants(home.file("grants.json"), lambda data: None))
@@ -88,7 +94,6 @@ class Crib:
             filters=self._vault.filter,
         )
         self.session = session or identity
-        self.trust = Trust(home.file("trust.json"), lambda data: home.replace(data, "trust.json"))
         self.registry = Registry()
         self._state = State(home)
         self._executor = Executor(
@@ -106,12 +111,15 @@ class Crib:
             observers=(self.audit, self._stats),
             places=asyncio.Semaphore(places_at_once()),
         )
-        self._sources = [
+        found = [
             *config.toolsets.sources(workspace, config.tools),
+            *find_modules(workspace, home, config, self._host, trust),
             *find_sources(
                 self._directories, workspace, home, config, self.prober(), self.trust, environ, self.audit.skipped
             ),
         ]
+        self._sources = [config.offer.around(source, taken=builtin_names()) for source in found]
+        self._broken = Broken(self._directories.all, lambda name: config.offer.name_for(config.prefix + name))
         self._loaded: list[Loaded] | None = None
 
     # Looking
@@ -129,7 +137,7 @@ class Crib:
         return self.registry.get(self.full_name(name))
 
     def full_name(self, name: str) -> str:
-        prefixed = self.config.prefix + name
+        prefixed = self.config.offer.name_for(self.config.prefix + name)
         known = self.registry.has(name) or self.registry.held(name)
         return prefixed if not known and (self.registry.has(prefixed) or self.registry.held(prefixed)) else name
 
@@ -150,11 +158,10 @@ class Crib:
     async def refresh(self) -> bool:
         """Read again what changed on disk. Says whether anything did."""
         found = await asyncio.gather(*(source.load() for source in self._sources))
-        loaded = [(each, source.rank) for each, source in zip(found, self._sources, strict=True)]
         if self._loaded is not None and all(map(is_, found, self._loaded)):
             return False
         with undisturbed():
-            fresh = self._registry_of(loaded)
+            fresh = self._registry_of(found)
         self.registry = self._executor.registry = fresh  # calls in flight keep the tool they have
         self._loaded = found
         return True
@@ -175,12 +182,14 @@ class Crib:
         self._own = kept
         return was_there
 
-    def _registry_of(self, loaded: Sequence[tuple[Loaded, int]]) -> Registry:
+    def _registry_of(self, found: Sequence[Loaded]) -> Registry:
         fresh = Registry()
-        for tool in (*self._builtins(), *self._own):
+        ours = (*self._builtins(), *self._own)
+        for tool in ours:
             fresh.register(tool, rank=OWN)
+        loaded = list(zip(self._broken.answering(found, ours), self._sources, strict=True))
         for rank in (USER, PROJECT):
-            offers = [self._protected(each) for each, its_rank in loaded if its_rank == rank]
+            offers = [self._protected(each) for each, source in loaded if source.rank == rank]
             fresh.add(
                 [tool for each in offers for tool in each.tools],
                 [problem for each in offers for problem in each.problems],
@@ -284,13 +293,13 @@ class Crib:
 
     def _protected(self, loaded: Loaded) -> Loaded:
         """Without the tools for which a protection is demanded that is not there: those answer with a problem."""
-        config = self.config
+        config, unprotected = self.config, self.config.unprotected
         everywhere = "" if config.sandbox in BUILT_SANDBOXES else f"sandbox: {config.sandbox}"
-        if not everywhere and not config.unprotected:
+        if not everywhere and not unprotected:
             return loaded
         tools, problems = [], list(loaded.problems)
         for tool in loaded.tools:
-            missing = config.unprotected.get(tool.name) or everywhere
+            missing = unprotected.get(config.offer.own_name(tool)) or unprotected.get(tool.name) or everywhere
             if missing:
                 message = (
                     f"{tool.name} is configured with `{missing}`, which this version cannot provide; it does not run"
@@ -306,8 +315,21 @@ class Crib:
     def _builtins(self) -> list[Tool]:
         """Those of the toolsets that are configured, with the variables that every process is given."""
         from ..builtins import TOOLS  # late: nothing needs them before the tools are first looked at
+        from ..builtins.workbench import Workbench, fitted
 
-        found = [tool for tool in TOOLS if self.config.toolsets.offers(tool.name)]
+        config, environ = self.config, self._host.environ
+        bench = Workbench(
+            self._directories.user[0],
+            config.prefix,
+            config.variables,
+            self._sandbox.name,
+            environ.get("PATH", os.defpath) if "PATH" in config.variables else os.defpath,
+            self.tools,
+            self.problems,
+            approval=lambda tool: self.verdict(tool).decision.wire,
+            longest=lambda tool: config.tools.get(config.offer.own_name(tool), ToolSettings()).seconds,
+        )
+        found = [fitted(tool, bench) for tool in TOOLS if config.offers(tool.name)]
         return [self._equipped(tool) if tool.backend.starts_process else tool for tool in found]
 
     def _equipped(self, tool: Tool) -> Tool:
@@ -330,6 +352,7 @@ class Crib:
             secrets=self._vault.names,
             previous=lambda tool: self._state.knew(tool.id, tool.digest),
             content=self._blobs.content,
+            folder=self._blobs.folder,
         )
         return describe(question, subjects, around)
 
