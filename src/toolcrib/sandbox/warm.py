@@ -181,7 +181,7 @@ class Worker:
         for what, about, number in RECORD.iter_unpack(data[:whole]):
             run = self.runs.get(about)
             if what == zygote.READY:
-                self.fit = True
+                self.fit, self.used = True, time.monotonic()  # whoever waits for it is about to use it
                 self._settle()
             elif what == zygote.UNFIT:
                 self.close()
