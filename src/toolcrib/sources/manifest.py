@@ -84,13 +84,16 @@ class ManifestSource:
             fresh = self._fresh([name for name in names if name in changed], record)
             now = {name: fresh[name] if name in fresh else before[name] for name in names}
         objections = self._objections(now, record)
-        if parsable := [name for name, kept in now.items() if kept.unparsed and name not in objections]:
+        if parsable := [name for name, (_, _, listing, answer) in now.items() if listing and not answer]:
+            parsable = [name for name in parsable if name not in objections]
+        if parsable:
             now = now | self._fresh(parsable, record)
             objections = self._objections(now, record)
         if now is not before and (now != before or (now and stamp != self._stamp)):
             self._cache.keep(stamp, now)
         self._stamp, self._kept = stamp, now
-        self._needs = {name: needed for name, kept in now.items() if (needed := _required(kept.answer))}
+        spoken = [(name, answer) for name, (_, _, _, answer) in now.items() if len(answer) == TOOL and answer[MORE]]
+        self._needs = {name: needed for name, answer in spoken if (needed := _required(answer))}
         lacking = self._unmet()
         if not _alike(self._offered, (now, objections, lacking)):
             known = set(self._loaded.problems)
@@ -116,12 +119,12 @@ class ManifestSource:
             else:
                 names = _directories(fd)
                 known = {name: before[name] for name in names if name in before}
-            paths = [kept.paths for kept in known.values()]
+            paths = [kept[0] for kept in known.values()]
             states = packed(states_of("\0".join(paths).split("\0"), fd)) if paths else b""
         finally:
             os.close(fd)
         changed = set(names) - known.keys() if known is not before else set()
-        if states != b"".join([kept.states for kept in known.values()]):  # thousands are compared at once
+        if states != b"".join([kept[1] for kept in known.values()]):  # thousands are compared at once
             changed |= _otherwise(known, states)
         return stamp, names, changed
 
@@ -135,7 +138,7 @@ class ManifestSource:
         for start in range(0, len(names), _BATCH):
             contents = {name: self._content(name) for name in names[start : start + _BATCH]}
             for name, content in contents.items():
-                found[name] = content if isinstance(content, Kept) else self._read(name, content, record)
+                found[name] = self._read(name, content, record) if isinstance(content, Content) else content
         return found
 
     def _content(self, name: str) -> Content | Kept:
@@ -149,19 +152,19 @@ class ManifestSource:
             if not os.path.lexists(f"{folder}/{MANIFEST}"):
                 states = states_of([f"{folder}/."])
                 if not os.path.lexists(f"{folder}/{MANIFEST}"):  # it did not come before the state was taken
-                    return Kept(own, packed(states), "", ())
+                    return own, packed(states), "", ()
             return read_folder(folder)
         except ToolcribError as exc:
-            return Kept(own, b"", "", (exc.code, str(exc), 0, 0))
+            return own, b"", "", (exc.code, str(exc), 0, 0)
 
     def _read(self, name: str, content: Content, record: Record | None) -> Kept:
         start = len(self.directory) + 1
         paths = "\0".join([path[start:] for path in content.paths])
         states = packed(content.states) if content.settled else b""
-        kept = Kept(paths, states, content.listing, ())
-        if self._place is not None and self._objections({name: kept}, record):
-            return kept
-        return Kept(paths, states, content.listing, self._parsed(name, content))
+        unparsed: Kept = (paths, states, content.listing, ())
+        if self._place is not None and self._objections({name: unparsed}, record):
+            return unparsed
+        return paths, states, content.listing, self._parsed(name, content)
 
     def _parsed(self, name: str, content: Content) -> tuple[Any, ...]:
         from .manifest_file import read_manifest  # late: what did not change is not parsed
@@ -187,11 +190,11 @@ class ManifestSource:
             return {}
         fix = f"look at it, then type: toolcrib trust {place.project}"
         trusted = _by_folder(record, f"{key(place.below)}/", {key(name) for name in now})
-        for name, kept in now.items():
+        for name, (_, _, listing, _) in now.items():
             theirs = trusted.get(key(name), {})
-            if kept.listing and not theirs:
+            if listing and not theirs:
                 found[name] = f"it is new since the project was trusted; {fix}"
-            elif kept.listing and (path := _different(parse(kept.listing), theirs, f"{key(place.below)}/{key(name)}/")):
+            elif listing and (path := _different(parse(listing), theirs, f"{key(place.below)}/{key(name)}/")):
                 found[name] = f"{path} changed since the project was trusted; {fix}"
         return found
 
@@ -257,8 +260,6 @@ def _counts(name: str) -> bool:
 
 def _required(answer: tuple[Any, ...]) -> tuple[str, ...]:
     """The programs that a tool needs."""
-    if len(answer) != TOOL or not answer[MORE]:
-        return ()
     wishes = More(*answer[MORE]).wishes
     return wishes[_REQUIRES] if wishes else ()
 
@@ -267,8 +268,8 @@ def _otherwise(folders: Mapping[str, Kept], states: bytes) -> set[str]:
     """Which of these are not in the state they were in. `states` are those of all their paths, one after the other."""
     found, start = set(), 0
     for name, kept in folders.items():
-        end = start + STATE_BYTES * (kept.paths.count("\0") + 1)
-        if states[start:end] != kept.states:
+        end = start + STATE_BYTES * (kept[0].count("\0") + 1)
+        if states[start:end] != kept[1]:
             found.add(name)
         start = end
     return found

@@ -35,22 +35,15 @@ class More(NamedTuple):
     """Whether the schema takes no other arguments than those it names."""
 
 
-class Kept(NamedTuple):
-    """What is known of one folder."""
+Kept = tuple[str, bytes, str, tuple[Any, ...]]
+"""What is known of one folder, a plain tuple as `marshal` gives it, for there are thousands:
 
-    paths: str
-    """All that its state depends on, below the tools directory, with a NUL between each."""
-    states: bytes
-    """As `backends.folder` finds them, packed; none when the folder is to be read again."""
-    listing: str
-    """Of its files, as `backends.folder` writes it; empty for a folder that is no tool."""
-    answer: tuple[Any, ...]
-    """Description, version, entrypoint, schema, argument names, digest and the rest of a tool; or code, message, line
-    and column of a problem; or nothing where it was not parsed."""
-
-    @property
-    def unparsed(self) -> bool:
-        return bool(self.listing) and not self.answer
+- the paths that its state depends on, below the tools directory, with a NUL between each;
+- their states as `backends.folder` finds them, packed; none when the folder is to be read again;
+- the listing of its files, as `backends.folder` writes it; empty for a folder that is no tool;
+- the answer: description, version, entrypoint, schema, argument names, digest and the rest of a tool; or code, message,
+  line and column of a problem; or nothing where it was not parsed.
+"""
 
 
 def packed(states: Sequence[int]) -> bytes:
@@ -83,15 +76,13 @@ class ManifestCache:
             try:
                 made_by, directory, stamp, folders = marshal.loads(data)
                 if (made_by, directory) == (_FORMAT, self._directory):
-                    made = tuple.__new__  # what `Kept(*each)` does, at a third of its cost
-                    return stamp, {name: made(Kept, each) for name, each in folders.items()}
+                    return stamp, folders
             except (ValueError, TypeError, EOFError):  # another version of Python wrote it
                 pass
         return [], {}
 
     def keep(self, stamp: list[int], folders: dict[str, Kept]) -> None:
-        plain = {name: tuple(kept) for name, kept in folders.items()}
-        data = marshal.dumps((_FORMAT, self._directory, stamp, plain))
+        data = marshal.dumps((_FORMAT, self._directory, stamp, folders))
         try:
             self._write(self._key, _sum(data) + data)
         except OSError:  # a full or read-only home: slower, but right

@@ -11,7 +11,7 @@ from ..core.schema import Schema
 from ..core.source import Loaded, Problem
 from ..core.tool import NAME, Capabilities, Hooks, Tool
 from .executable import CAPABILITIES, Settings
-from .manifest_cache import MORE, PROBLEM, Kept, More
+from .manifest_cache import MORE, PROBLEM, TOOL, Kept, More
 from .requirement import UNMET
 
 _made = tuple.__new__
@@ -45,27 +45,37 @@ class Offering:
         """All of these, but those that something speaks against, that need what is not there, or are replaced."""
         tools: dict[str, Tool] = {}
         problems, replacing = [], {}
+        prefix, spoken = self._settings.prefix, bool(objections or lacking)
         for name, kept in now.items():
-            exposed, answer = self._settings.prefix + name, kept.answer
-            if name in objections:
-                problems.append(self._problem(name, "WORKSPACE_UNTRUSTED", objections[name], holds=True))
-            elif len(answer) == PROBLEM:
-                problems.append(self._misread(name, *answer, holds=self._of_project and not kept.listing))
-            elif answer and len(exposed) > 64:
-                message = f"{exposed} is longer than 64 characters; give the tool a shorter name"
-                problems.append(self._problem(name, "TOOL_NAME_INVALID", message))
-            elif name in lacking:
-                problems.append(self._problem(name, UNMET, lacking[name]))
-            elif answer:
-                tools[name] = self._tool(name, exposed, kept)
-                if answer[MORE] and (replaces := More(*answer[MORE]).replaces):
-                    replacing[name] = replaces
+            exposed, listing, answer = prefix + name, kept[2], kept[3]
+            if spoken or len(answer) != TOOL or len(exposed) > 64:  # none of it is so of a thousand good ones
+                if problem := self._against(name, exposed, kept, objections, lacking):
+                    problems.append(problem)
+                if problem or not answer:
+                    continue
+            tools[name] = self._tool(name, exposed, listing, answer)
+            if answer[MORE] and (replaces := More(*answer[MORE]).replaces):
+                replacing[name] = replaces
         replaced = _replaced(replacing, tools)
         problems += [self._replaced(tools[old], tools[new], old) for old, new in replaced.items()]
         return Loaded(tuple(tool for name, tool in tools.items() if name not in replaced), tuple(problems))
 
-    def _tool(self, name: str, exposed: str, kept: Kept) -> Tool:
-        about, version, entrypoint, schema, names, digest, more = kept.answer
+    def _against(
+        self, name: str, exposed: str, kept: Kept, objections: Mapping[str, str], lacking: Mapping[str, str]
+    ) -> Problem | None:
+        """What speaks against offering a folder."""
+        if name in objections:
+            return self._problem(name, "WORKSPACE_UNTRUSTED", objections[name], holds=True)
+        _, _, listing, answer = kept
+        if len(answer) == PROBLEM:
+            return self._misread(name, *answer, holds=self._of_project and not listing)
+        if answer and len(exposed) > 64:
+            message = f"{exposed} is longer than 64 characters; give the tool a shorter name"
+            return self._problem(name, "TOOL_NAME_INVALID", message)
+        return self._problem(name, UNMET, lacking[name]) if name in lacking else None
+
+    def _tool(self, name: str, exposed: str, listing: str, answer: tuple[Any, ...]) -> Tool:
+        about, version, entrypoint, schema, names, digest, more = answer
         seconds, output, claims, wished, replaces, warm, closed = more or _NO_MORE
         settings = self._settings
         limits, variables = self._limits.get((seconds, output)) or self._limited(seconds, output), settings.variables
@@ -77,7 +87,7 @@ class Offering:
         wishes = Wishes(*wished) if wished else _NO_WISHES
         folder = f"{self._directory}/{name}"
         # Made as tuples, which takes a third of the time that their own constructors take; so all fields stand here.
-        backend = (folder, entrypoint, names, kept.listing, digest, variables, wishes, replaces, warm)
+        backend = (folder, entrypoint, names, listing, digest, variables, wishes, replaces, warm)
         tool = (
             exposed,
             about,
