@@ -41,7 +41,7 @@ def test_a_missing_home_will_be_made(doctor, tmp_path) -> None:
 def test_tools_and_problems_are_counted(doctor, repeat, make_tool) -> None:
     make_tool("broken", "#!/bin/sh\nexit 3\n")
     status, checks, _ = doctor()
-    assert (status, checks["tools"]["message"]) == (0, "9 on offer, 1 problems")
+    assert (status, checks["tools"]["message"]) == (0, "13 on offer, 1 problems")
     assert "toolcrib check" in checks["tools"]["fix"]
 
 

@@ -17,6 +17,15 @@ from toolcrib.runtime.profile import Profile
 from toolcrib.store.home import Home
 from toolcrib.store.state import State
 
+FILES = {
+    "read_file": "preApproved",
+    "list_files": "preApproved",
+    "file_exists": "preApproved",
+    "file_info": "preApproved",
+    "write_file": "ask",
+    "delete_file": "ask",
+}
+"""The toolset `filesystem`, by its defaults."""
 PROGRAM = """#!/bin/sh
 case $1 in
   description) echo '{"name": "NAME", "description": "WORDS", "input_schema": {"type": "object"}}' ;;
@@ -105,7 +114,7 @@ def place(home: Path, workspace: Path) -> Place:
 def test_different_tools_on_different_occasions(place: Place) -> None:
     """K80, G3: `toolsets:` as in the configuration; `{}` means a toolset's defaults."""
     place.user(reader="toolsets: {filesystem: {}}", runner="toolsets: {shell: {}}", none="toolsets: {}", plain="")
-    assert place.tools("reader") == {"read_file": "preApproved", "write_file": "ask"}
+    assert place.tools("reader") == FILES
     assert place.tools("runner") == {"run_command": "ask"}
     assert place.tools("none") == {}
     assert place.tools("plain") == place.tools(None)
@@ -117,10 +126,10 @@ def test_the_users_toolsets_are_replaced_as_a_whole(place: Place) -> None:
         p="toolsets: {filesystem: {}}",
         q="approval: {tools: {run_command: preApproved}}",
     )
-    assert place.tools("p") == {"read_file": "preApproved", "write_file": "ask"}
+    assert place.tools("p") == FILES
     assert place.config("p").toolsets.rules == ()
     assert len(place.config("q").toolsets.rules) == 1
-    assert place.tools("q") == {"read_file": "blocked", "write_file": "blocked", "run_command": "preApproved"}
+    assert place.tools("q") == {**dict.fromkeys(FILES, "blocked"), "run_command": "preApproved"}
 
 
 def test_approvals_are_replaced_entry_by_entry(place: Place) -> None:
@@ -130,8 +139,9 @@ def test_approvals_are_replaced_entry_by_entry(place: Place) -> None:
         p="approval: {tools: {read_file: preApproved}}",
         q="approval: {default: blocked}",
     )
-    assert place.tools("p") == {"read_file": "preApproved", "write_file": "blocked"}
-    assert place.tools(None) == {"read_file": "blocked", "write_file": "blocked"}
+    asked = dict.fromkeys(FILES, "ask")
+    assert place.tools("p") == {**asked, "read_file": "preApproved", "write_file": "blocked"}
+    assert place.tools(None) == {**asked, "read_file": "blocked", "write_file": "blocked"}
     assert place.config("q").approval_default.decision.wire == "blocked"  # type: ignore[union-attr]
     assert place.config("p").approval_default.decision.wire == "ask"  # type: ignore[union-attr]
 
@@ -420,7 +430,7 @@ def test_a_tool_that_would_take_a_built_ins_name_is_not_offered(place: Place) ->
     place.user(p="toolsets: {filesystem: {}, custom: {module: t.py, tools: [file]}}\nsources: {prefix: read_}")
     (place.home / "profiles" / "t.py").write_text('def file(path: str) -> str:\n    """Mine."""\n    return "mine"\n')
     (place.workspace / "notes").write_text("theirs")
-    assert place.tools() == {"read_file": "preApproved", "write_file": "ask"}
+    assert place.tools() == FILES
     assert [each.code for each in place.problems()] == ["TOOL_NAME_CONFLICT"]
     assert "theirs" in place.call("read_file", {"path": "notes"}).output
 
@@ -449,14 +459,14 @@ def test_a_projects_profile_stands_over_all_of_the_users(place: Place) -> None:
     place.project(
         "approval: {tools: {read_file: ask}}", p="toolsets: {filesystem: {}}\napproval: {tools: {write_file: blocked}}"
     )
-    assert place.tools("p") == {"read_file": "ask", "write_file": "blocked"}
+    assert place.tools("p") == {**FILES, "read_file": "ask", "write_file": "blocked"}
     assert place.problems("p") == ()
 
 
 def test_a_project_alone_may_have_a_profile(place: Place) -> None:
     place.program("greet")
-    place.project(reviewer="toolsets: {filesystem: {}}\nsources: {without: ['custom_tool_*', write_file]}")
-    assert place.tools("reviewer") == {"read_file": "preApproved"}
+    place.project(reviewer="toolsets: {filesystem: {}}\nsources: {without: ['custom_tool_*', write_file, delete_file]}")
+    assert place.tools("reviewer") == {name: said for name, said in FILES.items() if said == "preApproved"}
 
 
 def test_both_may_take_tools_away(place: Place) -> None:

@@ -12,6 +12,14 @@ from toolcrib.core.tool import NO_CAPABILITIES, NO_HOOKS
 from toolcrib.runtime import config_file, toolsets
 from toolcrib.runtime.config import Config, read
 
+FILES = {
+    "read_file": "preApproved",
+    "list_files": "preApproved",
+    "file_exists": "preApproved",
+    "file_info": "preApproved",
+    "write_file": "ask",
+    "delete_file": "ask",
+}
 WORKSHOP = {
     "build_custom_tool": "ask",
     "create_custom_tool": "ask",
@@ -39,13 +47,13 @@ def both(tmp_path: Path, user: str, project: str) -> Config:
 @pytest.mark.parametrize(
     ("config", "expected"),
     [
-        ("", {"read_file": "preApproved", "run_command": "ask", "write_file": "ask", **WORKSHOP}),
-        ("custom_tools: {enabled: false}", {"read_file": "preApproved", "run_command": "ask", "write_file": "ask"}),
+        ("", {**FILES, "run_command": "ask", **WORKSHOP}),
+        ("custom_tools: {enabled: false}", {**FILES, "run_command": "ask"}),
         ("toolsets: {workshop: {}}", WORKSHOP),
         ("toolsets: {workshop: {approval: {default: blocked}}}", dict.fromkeys(WORKSHOP, "blocked")),
         ("toolsets: {workshop: {}}\ncustom_tools: {enabled: false}", {}),
         ("toolsets: {}", {}),
-        ("toolsets: {filesystem: {}}", {"read_file": "preApproved", "write_file": "ask"}),
+        ("toolsets: {filesystem: {}}", FILES),
         ("toolsets: {shell: {}}", {"run_command": "ask"}),
         ("toolsets: {shell: }", {"run_command": "ask"}),
         ("toolsets: {custom: {module: ./tools.py}}", {}),
@@ -53,10 +61,10 @@ def both(tmp_path: Path, user: str, project: str) -> Config:
         ("toolsets: {shell: {approval: {default: preApproved}}}", {"run_command": "preApproved"}),
         (
             "toolsets: {filesystem: {approval: {default: ask, tools: {write_file: blocked}}}}",
-            {"read_file": "ask", "write_file": "blocked"},
+            dict.fromkeys(FILES, "ask") | {"write_file": "blocked"},
         ),
         ("approval: {default: ask}\ntoolsets: {filesystem: {approval: {default: preApproved}}}",
-         {"read_file": "preApproved", "write_file": "preApproved"}),
+         dict.fromkeys(FILES, "preApproved")),
         ("approval: {default: blocked}\ntoolsets: {shell: {approval: {default: preApproved}}}",
          {"run_command": "blocked"}),
     ],

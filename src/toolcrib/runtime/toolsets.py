@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ..store.yamltext import Document
 
 TOOLSETS: Mapping[str, frozenset[str]] = {
-    "filesystem": frozenset(("read_file", "write_file")),
+    "filesystem": frozenset(("read_file", "write_file", "list_files", "delete_file", "file_exists", "file_info")),
     "shell": frozenset(("run_command",)),
     "workshop": frozenset(
         ("create_custom_tool", "build_custom_tool", "run_custom_tool", "list_custom_tools", "delete_custom_tool")
