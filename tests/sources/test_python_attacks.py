@@ -158,7 +158,7 @@ def test_what_is_not_there_or_too_long_is_a_problem(modules) -> None:
 
 @pytest.mark.parametrize("linked", [False, True])
 def test_tools_do_not_write_what_is_imported(modules, linked: bool) -> None:
-    """A module that lies in the workspace, by its own path or behind a link: `write_file` leaves it alone."""
+    """A module that lies in the workspace, by its own path or behind a link: the file tools leave it alone."""
     real = modules.workspace / "mine.py"
     real.write_text(GOOD)
     named = real
@@ -168,10 +168,11 @@ def test_tools_do_not_write_what_is_imported(modules, linked: bool) -> None:
     (modules.home / "config.yaml").write_text(
         f"toolsets: {{custom: {{module: {named}, tools: [f]}}, filesystem: {{approval: {{default: preApproved}}}}}}"
     )
-    assert modules.names() == ["read_file", "write_file", "f"]
-    result = modules.call("write_file", {"path": "mine.py", "content": "raise SystemExit"})
-    assert result.error is not None and result.error.code == "PATH_PROTECTED"
-    assert real.read_text() == GOOD
+    assert {"write_file", "delete_file", "f"} <= set(modules.names())
+    for name, more in (("write_file", {"content": "raise SystemExit"}), ("delete_file", {})):
+        result = modules.call(name, {"path": "mine.py", **more})
+        assert result.error is not None and result.error.code == "PATH_PROTECTED"
+        assert real.read_text() == GOOD
 
 
 @pytest.mark.parametrize("name", ["", " f", "f g", "é", "a" * 65, "../f", "f\n", "__builtins__", "__name__"])
