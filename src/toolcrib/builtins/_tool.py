@@ -9,6 +9,13 @@ from ..core.jsontext import JSON, canonical
 from ..core.schema import Schema
 from ..core.tool import Backend, Capabilities, Hooks, Tool
 
+ONE_PATH: dict[str, JSON] = {
+    "type": "object",
+    "properties": {"path": {"type": "string", "minLength": 1, "description": "Relative to the workspace."}},
+    "required": ["path"],
+    "additionalProperties": False,
+}
+"""The schema of a tool that is given a path and nothing else."""
 Run = Callable[[Mapping[str, JSON], Context], Coroutine[Any, Any, Any]]
 
 

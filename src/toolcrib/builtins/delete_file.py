@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from ..core.context import Context
 from ..core.jsontext import JSON
 from ..core.tool import Capabilities, Hooks, Subject
-from ._tool import builtin, in_process
+from ._tool import ONE_PATH, builtin, in_process
 
 
 async def _run(args: Mapping[str, JSON], ctx: Context) -> str:
@@ -21,12 +21,7 @@ async def _preview(args: Mapping[str, JSON], ctx: Context) -> str:
 delete_file = builtin(
     "delete_file",
     "Delete a file of the workspace. Of a link, the link itself goes; a directory is not deleted.",
-    {
-        "type": "object",
-        "properties": {"path": {"type": "string", "minLength": 1, "description": "Relative to the workspace."}},
-        "required": ["path"],
-        "additionalProperties": False,
-    },
+    ONE_PATH,
     in_process(_run),
     capabilities=Capabilities(writes_files=True),
     hooks=Hooks(dry_run=_preview, touches=lambda args: [Subject("write", (args["path"],))]),

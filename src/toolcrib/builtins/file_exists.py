@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from ..core.context import Context
 from ..core.jsontext import JSON
 from ..core.tool import Capabilities, Hooks, Subject
-from ._tool import builtin, in_process
+from ._tool import ONE_PATH, builtin, in_process
 
 
 async def _run(args: Mapping[str, JSON], ctx: Context) -> bool:
@@ -15,12 +15,7 @@ async def _run(args: Mapping[str, JSON], ctx: Context) -> bool:
 file_exists = builtin(
     "file_exists",
     "Say whether there is a file or a directory at a path of the workspace.",
-    {
-        "type": "object",
-        "properties": {"path": {"type": "string", "minLength": 1, "description": "Relative to the workspace."}},
-        "required": ["path"],
-        "additionalProperties": False,
-    },
+    ONE_PATH,
     in_process(_run),
     capabilities=Capabilities(idempotent=True),
     hooks=Hooks(touches=lambda args: [Subject("read", (args["path"],))]),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from ..core.context import Context
 from ..core.jsontext import JSON
 from ..core.tool import Capabilities, Hooks, Subject
-from ._tool import builtin, in_process
+from ._tool import ONE_PATH, builtin, in_process
 
 
 async def _run(args: Mapping[str, JSON], ctx: Context) -> dict[str, JSON]:
@@ -25,12 +25,7 @@ async def _run(args: Mapping[str, JSON], ctx: Context) -> dict[str, JSON]:
 file_info = builtin(
     "file_info",
     "Give type, size in bytes, time of the last change and mode of a file or directory of the workspace.",
-    {
-        "type": "object",
-        "properties": {"path": {"type": "string", "minLength": 1, "description": "Relative to the workspace."}},
-        "required": ["path"],
-        "additionalProperties": False,
-    },
+    ONE_PATH,
     in_process(_run),
     capabilities=Capabilities(idempotent=True),
     hooks=Hooks(touches=lambda args: [Subject("read", (args["path"],))]),

@@ -6,7 +6,7 @@ from ..core.context import Context
 from ..core.errors import ToolError
 from ..core.jsontext import JSON
 from ..core.tool import Capabilities, Hooks, Subject
-from ._tool import builtin, in_process
+from ._tool import ONE_PATH, builtin, in_process
 
 LONGEST = 16 * 1024 * 1024
 
@@ -23,12 +23,7 @@ async def _run(args: Mapping[str, JSON], ctx: Context) -> str:
 read_file = builtin(
     "read_file",
     "Read a text file of the workspace and return its content. A byte that is not UTF-8 is shown as \\xNN.",
-    {
-        "type": "object",
-        "properties": {"path": {"type": "string", "minLength": 1, "description": "Relative to the workspace."}},
-        "required": ["path"],
-        "additionalProperties": False,
-    },
+    ONE_PATH,
     in_process(_run),
     capabilities=Capabilities(idempotent=True),
     hooks=Hooks(touches=lambda args: [Subject("read", (args["path"],))]),
