@@ -6,8 +6,9 @@ import time
 
 import pytest
 
+from toolcrib.backends.quantity import duration
 from toolcrib.core.call import Retry
-from toolcrib.core.limits import Limits, duration
+from toolcrib.core.limits import Limits
 from toolcrib.core.tool import Capabilities
 
 COUNTING = "n=$(cat count 2>/dev/null || echo 0); n=$((n + 1)); echo $n > count; "

@@ -11,10 +11,11 @@ from typing import Any, NamedTuple, get_args, get_type_hints, overload
 
 from ..core.context import Context
 from ..core.jsontext import JSON, canonical
-from ..core.limits import Limits, duration
+from ..core.limits import Limits
 from ..core.schema import Schema
 from ..core.tool import NO_CAPABILITIES, Capabilities, Claim, Hooks, Tool
 from .docstring import described
+from .quantity import duration
 from .signature import Convert, Output, output_of, parameters_of
 from .view import view
 

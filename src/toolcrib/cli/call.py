@@ -8,10 +8,11 @@ from collections.abc import Callable
 from contextlib import redirect_stdout
 from typing import Any
 
+from ..backends.quantity import duration
 from ..core.call import ErrorInfo, Result
 from ..core.errors import REFUSALS, ConfigError, InvalidJson, Refused
 from ..core.jsontext import JSON, dump_ascii, parse
-from ..core.limits import INPUT_BYTES, duration
+from ..core.limits import INPUT_BYTES
 from ..core.policy import Answer, Approver, Question
 from ..core.tool import Tool
 from ..policy.approvers import SaysYes

@@ -6,9 +6,9 @@ import signal
 import sys
 
 from .. import __version__
+from ..backends.quantity import duration
 from ..core.errors import ToolcribError
 from ..core.jsontext import dump
-from ..core.limits import duration
 from ..core.policy import Approver
 from ..policy.approvers import Pending, SaysYes
 from ..policy.request import Request

@@ -7,10 +7,10 @@ import sys
 from contextlib import redirect_stdout
 from typing import Any
 
+from ..backends.quantity import duration
 from ..core.call import Result
 from ..core.errors import REFUSALS, ConfigError, ToolcribError
 from ..core.jsontext import JSON, dump_ascii
-from ..core.limits import duration
 from ..core.tool import Tool
 from ..policy.trust import PROJECT_DIR
 from ..runtime.build import build

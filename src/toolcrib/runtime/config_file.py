@@ -6,7 +6,8 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from ..core.limits import Limits, duration, size
+from ..backends.quantity import duration, size
+from ..core.limits import Limits
 from ..core.policy import Decision, Verdict
 from ..policy.rules import Toolset
 from ..policy.secrets import Grant

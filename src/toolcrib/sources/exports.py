@@ -11,12 +11,13 @@ from typing import Any, get_type_hints
 
 from ..backends.docstring import described
 from ..backends.function import FunctionBackend, Shape, context_parameter, returned, tool, with_output
+from ..backends.quantity import duration
 from ..backends.signature import Convert, Output, Parameters, declared_output, model_parameters, parameters_of
 from ..core.call import settle
 from ..core.context import Context
 from ..core.errors import ToolcribError
 from ..core.jsontext import JSON, canonical
-from ..core.limits import Limits, duration
+from ..core.limits import Limits
 from ..core.policy import Decision
 from ..core.schema import Schema
 from ..core.tool import NAME, NO_CAPABILITIES, Backend, Capabilities, Claim, Hooks, Tool

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from .. import __version__
 from ..backends.folder import FILE, LINK, MANIFEST, File, Wishes
+from ..backends.quantity import duration, size
 from ..core.errors import ToolcribError
 from ..core.jsontext import JSON
-from ..core.limits import duration, size
 from ..core.schema import Schema
 from ..core.tool import NAME, Capabilities
 from ..store.yamltext import Document, NotPlain, parse

@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 
 from ..backends.conversation import greeting, lends
 from ..backends.process import callers, file_digest, in_terms_of
+from ..backends.quantity import duration
 from ..backends.serve import START_SECONDS, VERB
 from ..core.errors import InvalidJson, ToolcribError, ToolError
 from ..core.jsontext import JSON, dump, dump_ascii, parse
-from ..core.limits import Limits, duration
+from ..core.limits import Limits
 from ..core.process import Command, Completed, Programs, Sandbox
 from ..core.tool import NAME
 

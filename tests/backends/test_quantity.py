@@ -2,7 +2,7 @@
 
 import pytest
 
-from toolcrib.core.limits import duration, size
+from toolcrib.backends.quantity import duration, size
 
 
 @pytest.mark.parametrize(
