@@ -1,6 +1,7 @@
 """What tests of a whole program need: a home, a workspace, tools, and the command itself."""
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -64,3 +65,39 @@ def run_cli(workspace: Path, environment: dict[str, str]) -> Callable[..., "subp
         )
 
     return run
+
+
+@pytest.fixture
+def typed(workspace: Path, tmp_path: Path, environment: dict[str, str]) -> Callable[[str], str]:
+    """`typed("toolcrib list | head -1")` is what a person would see who typed that, without a terminal."""
+    command = tmp_path / "bin" / "toolcrib"
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m toolcrib "$@"\n')
+    command.chmod(0o755)
+    env = environment | {"PATH": f"{command.parent}:{environment['PATH']}", "COLUMNS": "120"}
+
+    def show(line: str) -> str:
+        done = subprocess.run(
+            ["bash", "-c", line], cwd=workspace, env=env, text=True, timeout=60,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+        shown = done.stdout if done.stdout.endswith("\n") or not done.stdout else f"{done.stdout}\n"
+        return shown + (f"[exit status {done.returncode}]\n" if done.returncode else "")
+
+    return show
+
+
+@pytest.fixture
+def check_console(typed: Callable[[str], str]) -> Callable[[str], int]:
+    """`check_console(page)` types every `$ …` of its console blocks, in their order, and holds what is shown to what
+    stands below; `…` is any text within a line. Returns how many there were."""
+
+    def check(page: str) -> int:
+        blocks = re.findall(r"^```console\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+        steps = [step.partition("\n") for block in blocks for step in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]]
+        for line, _, expected in steps:
+            shown = typed(line)
+            assert re.fullmatch(re.escape(expected).replace("…", ".*"), shown), f"$ {line}\n{shown}"
+        return len(steps)
+
+    return check

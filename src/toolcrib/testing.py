@@ -1,8 +1,11 @@
 """The fakes we test with, for everybody who tests tools, approvers and sandboxes of their own."""
 
 import os
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from io import BytesIO
+from tempfile import TemporaryDirectory
+from typing import Any, BinaryIO
 
 from .core.call import Call, Result
 from .core.context import Context, Host
@@ -14,6 +17,9 @@ from .core.policy import Answer, Decision, Question, Verdict
 from .core.process import Captured, Command, Completed, Ended
 from .core.source import Loaded
 from .core.tool import Tool
+from .core.workspace import Folder, Workspace
+
+MakeFiles = Callable[[dict[str, JSON], Mapping[str, str], str], Workspace]
 
 
 class ScriptedApprover:
@@ -121,6 +127,30 @@ class MemoryFiles:
         self.report["bytes_written"] = self.report.get("bytes_written", 0) + len(self.files[path])
         self.report.setdefault("files_accessed", []).append(path)
 
+    @contextmanager
+    def open(self, path: str, *, glance: bool = False) -> Iterator[BinaryIO]:
+        yield BytesIO(self.read(path))
+
+    def change(self, path: str, make: Callable[[bytes | None], bytes]) -> None:
+        self.write(path, make(self.files.get(path)))
+
+    @contextmanager
+    def directory(self, path: str = ".") -> Iterator[Folder]:
+        """On a disk, for as long as it is looked at: what walks through a directory needs a real one."""
+        below = "" if path == "." else path.rstrip("/") + "/"
+        with TemporaryDirectory() as place:
+            for name, data in self.files.items():
+                if name.startswith(below):
+                    target = os.path.join(place, name.removeprefix(below))
+                    os.makedirs(os.path.dirname(target), exist_ok=True)
+                    with open(target, "wb") as file:
+                        file.write(data)
+            fd = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                yield Folder(fd, place)
+            finally:
+                os.close(fd)
+
     def exists(self, path: str) -> bool:
         return path in self.files or any(name.startswith(path.rstrip("/") + "/") for name in self.files)
 
@@ -137,7 +167,7 @@ class MemoryFiles:
 
 
 def fake_context(
-    files: Mapping[str, bytes | str] | None = None,
+    files: Mapping[str, bytes | str] | MakeFiles | None = None,
     *,
     cwd: str = "/work",
     sandbox: ScriptedSandbox | None = None,
@@ -146,12 +176,12 @@ def fake_context(
     code: object | None = None,
     limits: Limits | None = None,
 ) -> Context:
-    """A context for running one tool alone."""
-    held = MemoryFiles(files or {})
+    """A context for running one tool alone: on files in memory, or on those that a function gives."""
+    held = MemoryFiles({} if files is None or callable(files) else files)
 
-    def with_report(report: dict[str, JSON], judged: Mapping[str, str]) -> MemoryFiles:
+    def with_report(report: dict[str, JSON], judged: Mapping[str, str], session: str) -> Workspace:
         held.report = report
-        return held
+        return files(report, judged, session) if callable(files) else held
 
     host = Host(cwd, sandbox or ScriptedSandbox(), with_report, environ or {}, code=code)
     return Context(host, Call("tool", {}, host.next_id(), "test"), limits or Limits(), hands or FakeHands())

@@ -54,6 +54,7 @@ def test_looking_around_is_free(home, place) -> None:
         "size": 4,
         "modified": "1970-01-01T00:00:00Z",
         "mode": "0640",
+        "content": "text",
     }
     assert called(home, place, "file_info", path="src").data["type"] == "directory"
     assert called(home, place, "file_info", path="no").error.code == "FILE_NOT_FOUND"

@@ -81,3 +81,60 @@ def test_more_roots_come_only_from_the_configuration(home: Path, workspace: Path
     assert refused.error.code == "PATH_PROTECTED"
     assert not call(home, workspace, {"path": str(home / "config.yaml"), "content": "x"}, yes).success
     assert list(notes.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "content", "after"),
+    [
+        (b"one\r\ntwo\r\n", "1\n2\n", b"1\r\n2\r\n"),
+        (b"one\r\ntwo\r\n", "1\r\n2\n", b"1\r\n2\n"),
+        (b"one\ntwo\n", "1\r\n2\r\n", b"1\r\n2\r\n"),
+        ("é\n".encode("utf-8-sig"), "è\n", "è\n".encode("utf-8-sig")),
+        ("é\n".encode("utf-16"), "è\n", "è\n".encode("utf-16")),
+        (b"\x7fELF\0", "text\n", b"text\n"),
+        (b"", "text\n", b"text\n"),
+    ],
+)
+def test_line_ends_and_encoding_stay(before: bytes, content: str, after: bytes) -> None:
+    """A content that has line ends of its own kind keeps them."""
+    ctx = fake_context({"a": before})
+    asyncio.run(write_file.backend.run({"path": "a", "content": content}, ctx))
+    assert ctx.workspace.read("a") == after
+
+
+def test_the_mode_stays(home: Path, workspace: Path) -> None:
+    (workspace / "run.sh").write_text("#!/bin/sh\n")
+    (workspace / "run.sh").chmod(0o750)
+    result = call(home, workspace, {"path": "run.sh", "content": "#!/bin/sh\necho\n"}, toolcrib.SaysYes())
+    assert result.success
+    assert (workspace / "run.sh").stat().st_mode & 0o777 == 0o750
+    assert (result.metadata["bytes_written"], result.metadata["files_accessed"]) == (15, ["run.sh"])
+
+
+def test_a_session_does_not_write_over_what_it_has_not_read(home: Path, workspace: Path) -> None:
+    file = workspace / "a.txt"
+    file.write_text("precious")
+
+    async def story() -> tuple[toolcrib.Result, toolcrib.Result, toolcrib.Result]:
+        async with toolcrib.open(workspace=workspace, home=home, approver=toolcrib.SaysYes(), session="s") as crib:
+            write = {"path": "a.txt", "content": "mine"}
+            blind = await crib.call("write_file", write)
+            fresh = await crib.call("write_file", {"path": "new.txt", "content": "x"})
+            await crib.call("file_info", {"path": "a.txt"})
+            glanced = await crib.call("write_file", write)
+            return blind, fresh, glanced
+
+    blind, fresh, glanced = asyncio.run(story())
+    assert blind.error is not None
+    assert "was not read in this session" in blind.error.message
+    assert fresh.success
+    assert not glanced.success
+    assert file.read_text() == "precious"
+
+
+@pytest.mark.parametrize("args", [{}, {"path": "a"}, {"path": "", "content": ""}, {"path": "a", "content": 1}])
+def test_wrong_arguments(home: Path, workspace: Path, args: dict[str, str]) -> None:
+    result = call(home, workspace, args, toolcrib.SaysYes())
+    assert result.error is not None
+    assert result.error.code == "VALIDATION_ERROR"
+    assert list(workspace.iterdir()) == []

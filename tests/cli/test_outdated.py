@@ -9,7 +9,7 @@ import pytest
 
 from toolcrib.policy.remember import project_key
 from toolcrib.store.home import Home
-from toolcrib.store.state import State
+from toolcrib.store.state import MIGRATIONS, State
 
 SCRIPT = """#!/bin/sh
 if [ "$1" = description ]; then
@@ -102,12 +102,13 @@ def test_what_was_approved_elsewhere_or_again_is_not_outdated(cli, make_tool, ou
 def test_an_approval_from_before_versions_were_kept(cli, make_tool, outdated, home: Path) -> None:
     """The file is brought up to date; of what was in it, only the digest is known."""
     make_tool("tool", script())
-    state = State(Home(home))
-    state.add("executable:custom_tool_tool", "sha256:old", {"any": True}, shown="x", scope="user", version="0.1.0")
+    steps = MIGRATIONS[: next(at for at, step in enumerate(MIGRATIONS) if "ADD COLUMN version" in step)]
     with sqlite3.connect(home / "state.db") as db:
-        (version,) = db.execute("PRAGMA user_version").fetchone()
-        db.execute("ALTER TABLE approvals DROP COLUMN version")
-        db.execute(f"PRAGMA user_version = {version - 1}")
+        for step in steps:
+            db.execute(step)
+        db.execute(f"PRAGMA user_version = {len(steps)}")
+        row = ("1", "executable:custom_tool_tool", "sha256:old", '{"any": true}', "x", "user", "", 1.0, None)
+        db.execute("INSERT INTO approvals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
     db.close()
     (row,) = outdated()
     assert row["then"] == {"version": None, "digest": "sha256:old"}

@@ -29,7 +29,7 @@ class Bench:
         observers = (self.recorder, *more.pop("observers", ()))
         self.executor = Executor(self.registry, policy or FixedPolicy(decision), self.host, observers=observers, **more)
 
-    def _files(self, report: dict[str, Any], judged: Mapping[str, str]) -> MemoryFiles:
+    def _files(self, report: dict[str, Any], judged: Mapping[str, str], session: str) -> MemoryFiles:
         self.files.report = report
         return self.files
 

@@ -127,7 +127,7 @@ def test_blocked_is_never_run_whoever_says_yes(tmp_path: Path) -> None:
             parts = some_policy(rng, places, workspace)
             parts["entries"] = {**parts["entries"], "greet": Verdict(Decision.BLOCKED, "never")}
             policy = RulePolicy(**parts)
-            host = Host(workspace, sandbox, lambda report, judged: files)
+            host = Host(workspace, sandbox, lambda report, judged, session: files)
             executor = Executor(registry, policy, host, approver=SaysYes())
             name, args = rng.choice(CALLS)
             call = Call(name, args, "1", dry_run=rng.random() < 0.1)

@@ -543,6 +543,7 @@ def test_a_failed_write_leaves_everything_as_it_was(
         raise OSError(code, os.strerror(code))
 
     monkeypatch.setattr(_deliver.os, "replace", fails)
+    monkeypatch.setattr(_deliver.os, "link", fails)
     for path in ("file", "new", "a/b/new"):
         assert code_of(files.write, path, "x" * 100_000) == "EXECUTION_ERROR"
     assert snapshot(yard) == before

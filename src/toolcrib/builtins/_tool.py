@@ -9,9 +9,16 @@ from ..core.jsontext import JSON, canonical
 from ..core.schema import Schema
 from ..core.tool import Backend, Capabilities, Hooks, Tool
 
+PATH: dict[str, JSON] = {"type": "string", "minLength": 1, "description": "Relative to the workspace."}
+DIRECTORY: dict[str, JSON] = {
+    "type": "string",
+    "minLength": 1,
+    "default": ".",
+    "description": "Relative to the workspace; left out, the workspace itself.",
+}
 ONE_PATH: dict[str, JSON] = {
     "type": "object",
-    "properties": {"path": {"type": "string", "minLength": 1, "description": "Relative to the workspace."}},
+    "properties": {"path": PATH},
     "required": ["path"],
     "additionalProperties": False,
 }

@@ -5,17 +5,23 @@ from collections.abc import Mapping
 from ..core.context import Context
 from ..core.jsontext import JSON
 from ..core.tool import Capabilities, Hooks, Subject
+from ._changing import patiently
+from ._text import difference
 from ._tool import ONE_PATH, builtin, in_process
+
+_SHOWN_WHOLE = 1024 * 1024
 
 
 async def _run(args: Mapping[str, JSON], ctx: Context) -> str:
-    ctx.workspace.unlink(args["path"])
+    await patiently(lambda: ctx.workspace.unlink(args["path"]), args["path"])
     return f"deleted {args['path']}"
 
 
 async def _preview(args: Mapping[str, JSON], ctx: Context) -> str:
     """What would go."""
-    return f"would delete {args['path']}, {ctx.workspace.stat(args['path']).st_size} bytes"
+    path, files = args["path"], ctx.workspace
+    size = files.stat(path).st_size
+    return difference(files.read(path), None, path) if size <= _SHOWN_WHOLE else f"would delete {path}, {size} bytes"
 
 
 delete_file = builtin(

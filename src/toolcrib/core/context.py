@@ -6,14 +6,16 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from types import MappingProxyType
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from .call import Call, Result
 from .jsontext import JSON
 from .limits import Limits
 from .process import Artifacts, Filter, Programs, Sandbox
 from .workspace import Workspace
+
+if TYPE_CHECKING:
+    from .policy import Verdict
 
 
 def new_id() -> str:
@@ -28,8 +30,8 @@ class Host:
     cwd: str
     """The workspace; every process tool starts here."""
     sandbox: Sandbox
-    files: Callable[[dict[str, JSON], Mapping[str, str]], Workspace]
-    """Makes a call's guarded files, which note in a dictionary what they did, and know where judged paths led."""
+    files: Callable[[dict[str, JSON], Mapping[str, str], str], Workspace]
+    """Makes a call's guarded files: what they did is noted in a dictionary; where judged paths led; whose session."""
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Where allow-listed variables are taken from."""
     artifacts: Artifacts | None = None
@@ -62,12 +64,25 @@ class Hands(Protocol):
 class Context:
     """One call's view of the world, handed to the tool that runs it."""
 
-    __slots__ = ("_hands", "_judged", "evidence", "host", "limits", "over", "placed", "report", "request", "tool_name")
+    __slots__ = (
+        "_hands",
+        "_judged",
+        "evidence",
+        "host",
+        "limits",
+        "over",
+        "placed",
+        "report",
+        "request",
+        "tool_name",
+        "veil",
+    )
 
-    def __init__(
-        self, host: Host, call: Call, limits: Limits, hands: Hands, judged: Mapping[str, str] = MappingProxyType({})
-    ) -> None:
-        self.host, self.request, self.limits, self._hands, self._judged = host, call, limits, hands, judged
+    def __init__(self, host: Host, call: Call, limits: Limits, hands: Hands, verdict: "Verdict | None" = None) -> None:
+        self.host, self.request, self.limits, self._hands = host, call, limits, hands
+        self._judged: Mapping[str, str] = verdict.paths if verdict else {}
+        self.veil = verdict.veil if verdict else None
+        """Says of a real path that it is not to be read, though what lies above it is."""
         self.tool_name = call.name
         self.over = False
         """The caller gave up, or the time was over; nobody waits for the tool any more."""
@@ -84,7 +99,7 @@ class Context:
 
     @property
     def workspace(self) -> Workspace:
-        return self.host.files(self.report, self._judged)
+        return self.host.files(self.report, self._judged, self.session)
 
     @property
     def sandbox(self) -> Sandbox:

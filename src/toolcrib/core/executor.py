@@ -130,7 +130,7 @@ class Executor:
         limits = tool.limits
         if call.timeout is not None:
             limits = Limits(call.timeout, limits.output_bytes, limits.memory_bytes)
-        ctx = run.ctx = Context(self.host, call, limits, self, run.verdict.paths if run.verdict else {})
+        ctx = run.ctx = Context(self.host, call, limits, self, run.verdict)
         run.attempts += 1
         if call.dry_run:
             if tool.hooks.dry_run is None:
@@ -240,7 +240,10 @@ def _faults(tool: Tool, args: Mapping[str, JSON]) -> list[Any]:
     if type(args) is not dict:
         message = "the arguments are not an object"
         return [{"pointer": "", "expected": "object", "got": type(args).__name__, "message": message}]
-    return tool.schema.check(args) or (list(tool.hooks.validate(args)) if tool.hooks.validate else [])
+    faults, more = tool.schema.check(args), tool.hooks.validate
+    if more is None or (faults and tool.source != "builtin"):  # only ours can be given what does not fit the schema
+        return faults
+    return [*faults, *more(args)]
 
 
 def _may_repeat(tool: Tool, failure: BaseException) -> bool:

@@ -1,6 +1,6 @@
 """Deciding (pure) and asking (not pure), kept apart."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Protocol
@@ -46,6 +46,8 @@ class Verdict:
     """What a person is asked about, when the decision is to ask."""
     paths: Mapping[str, str] = field(default_factory=dict)
     """Where each path of the call led when it was judged; elsewhere it is not opened."""
+    veil: Callable[[str], bool] | None = None
+    """Says of a real path that rules keep it from being read, for calls that look through all that lies below one."""
 
 
 SILENT = Verdict(Decision.ASK, "no rule covers this call")

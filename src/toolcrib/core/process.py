@@ -15,6 +15,10 @@ class Artifacts(Protocol):
         """A new file for `name`: its id, its path, and a descriptor to write to."""
         ...
 
+    def find(self, ident: str) -> str | None:
+        """The path of what has this id."""
+        ...
+
 
 class Programs(Protocol):
     """Where programs are kept that may run: copies that nobody swaps."""

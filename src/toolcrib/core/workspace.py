@@ -1,7 +1,16 @@
 """The files a tool may touch."""
 
 import os
-from typing import Protocol
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import BinaryIO, NamedTuple, Protocol
+
+
+class Folder(NamedTuple):
+    """A directory that was opened. Whoever looks through it goes by the descriptor, which no link can turn aside."""
+
+    fd: int
+    real: str
 
 
 class Workspace(Protocol):
@@ -13,8 +22,19 @@ class Workspace(Protocol):
 
     def read(self, path: str) -> bytes: ...
 
+    def open(self, path: str, *, glance: bool = False) -> AbstractContextManager[BinaryIO]:
+        """A regular file, to be read in parts. After a `glance`, the session does not count as having read it."""
+        ...
+
     def write(self, path: str, data: bytes | str) -> None:
         """Replace a file's content, or make the file and the directories above it; whole or not at all."""
+        ...
+
+    def change(self, path: str, make: Callable[[bytes | None], bytes]) -> None:
+        """Write what `make` makes of the content, None where there is no file, with nobody else writing in between.
+
+        Refused when the file is not what the session has read.
+        """
         ...
 
     def exists(self, path: str) -> bool: ...
@@ -22,5 +42,7 @@ class Workspace(Protocol):
     def unlink(self, path: str) -> None: ...
 
     def list(self, path: str = ".") -> list[str]: ...
+
+    def directory(self, path: str = ".") -> AbstractContextManager[Folder]: ...
 
     def stat(self, path: str) -> os.stat_result: ...

@@ -10,9 +10,11 @@ import asyncio
 import os
 import socket
 from base64 import b64decode, b64encode
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict
-from typing import Any
+from io import BytesIO
+from typing import Any, BinaryIO
 
 from ..core.call import Call, ErrorInfo, Result, explain, settle, writable
 from ..core.context import Context, Host
@@ -23,6 +25,7 @@ from ..core.policy import Decision
 from ..core.process import Command, Completed, Ended
 from ..core.source import Loaded
 from ..core.tool import Tool
+from ..core.workspace import Folder
 from .isolated import DESCRIBE, DRY_RUN, raised
 from .python import ModuleSource
 
@@ -129,7 +132,7 @@ def _described() -> JSON:
 
 
 def _context(channel: Channel, request: Mapping[str, Any]) -> Context:
-    host = Host(os.getcwd(), _NoSandbox(), lambda report, judged: Files(channel), dict(os.environ))
+    host = Host(os.getcwd(), _NoSandbox(), lambda *_: Files(channel), dict(os.environ))
     call = Call(request["tool"], request["args"], request["call_id"], request["session"], progress=_progress(channel))
     return Context(host, call, Limits(request["seconds"]), _Hands(channel))
 
@@ -168,6 +171,16 @@ class Files:
     def write(self, path: str, data: bytes | str) -> None:
         raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
         self._ask("write", [path, b64encode(raw).decode()])
+
+    @contextmanager
+    def open(self, path: str, *, glance: bool = False) -> Iterator[BinaryIO]:
+        yield BytesIO(self.read(path))
+
+    def change(self, path: str, make: Callable[[bytes | None], bytes]) -> None:
+        raise ToolError("a module does not change files in place; use ctx.call('edit_file', …)", before_effect=True)
+
+    def directory(self, path: str = ".") -> AbstractContextManager[Folder]:
+        raise ToolError("a module does not open directories; use ctx.call('glob', …)", before_effect=True)
 
     def exists(self, path: str) -> bool:
         return bool(self._ask("exists", [path]))

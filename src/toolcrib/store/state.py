@@ -15,7 +15,7 @@ DAY = 86_400.0
 SPANS: Mapping[str, float | None] = {"session": DAY, "project": 90 * DAY, "user": 90 * DAY, "terminal": None}
 """How long an answer lasts, in seconds, by its scope. What is typed at a terminal is allowed until the tool changes."""
 
-_MIGRATIONS = (
+MIGRATIONS = (
     """
     CREATE TABLE approvals (
       tool TEXT NOT NULL, digest TEXT NOT NULL, scope TEXT NOT NULL, at REAL NOT NULL,
@@ -48,6 +48,9 @@ _MIGRATIONS = (
     """,
     "CREATE UNIQUE INDEX one_waits ON pending (session, call_digest) WHERE state = 'waiting'",
     "ALTER TABLE approvals ADD COLUMN version TEXT",  # of answers from before, nobody knows it
+    "CREATE TABLE seen_files (session TEXT NOT NULL, path TEXT NOT NULL, inode INTEGER, size INTEGER, mtime INTEGER,"
+    " ctime INTEGER, content BLOB, at REAL NOT NULL, PRIMARY KEY (session, path)) WITHOUT ROWID",
+    "CREATE TABLE todos (session TEXT PRIMARY KEY, items TEXT NOT NULL, changed REAL NOT NULL) WITHOUT ROWID",
 )
 _COLUMNS = "id, tool, digest, pattern, shown, scope, key, created, expires, version"
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -142,15 +145,15 @@ class Database:
 
     def _migrate(self, db: sqlite3.Connection) -> None:
         (version,) = db.execute("PRAGMA user_version").fetchone()
-        if version == len(_MIGRATIONS):
+        if version == len(MIGRATIONS):
             return
-        if version > len(_MIGRATIONS):
+        if version > len(MIGRATIONS):
             raise Odd("it was written by a newer version of toolcrib; use that one, or start anew")
         db.execute("BEGIN IMMEDIATE")  # another process may be doing the same
         (version,) = db.execute("PRAGMA user_version").fetchone()
-        for step in _MIGRATIONS[version:]:
+        for step in MIGRATIONS[version:]:
             db.execute(step)
-        db.execute(f"PRAGMA user_version = {len(_MIGRATIONS)}")
+        db.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
         db.commit()
 
 
