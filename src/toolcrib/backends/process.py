@@ -75,9 +75,25 @@ async def run_program(
 
     It starts in the workspace, unless `cwd` says otherwise.
     """
+    command = command_for(argv, ctx, variables=variables, own=own, cwd=cwd)
+    return await run_to_end(command._replace(stdin=stdin, warm=warm, channel=channel), ctx)
+
+
+def command_for(
+    argv: tuple[str, ...],
+    ctx: Context,
+    *,
+    variables: tuple[str, ...],
+    own: Mapping[str, str] = MappingProxyType({}),
+    cwd: str = "",
+) -> Command:
+    """A program, as a call starts one."""
     host, env = ctx.host, environment(ctx, variables, {"TOOLCRIB_CALL_ID": ctx.call_id, **own})
-    limits, place = ctx.limits, cwd or ctx.cwd
-    command = Command(argv, place, ctx.call_id, env, stdin, limits, host.artifacts, host.filters, warm, channel)
+    return Command(argv, cwd or ctx.cwd, ctx.call_id, env, b"", ctx.limits, host.artifacts, host.filters)
+
+
+async def run_to_end(command: Command, ctx: Context) -> Completed:
+    """Start a command for a call, and wait for its end. How it ended is in the call's metadata."""
 
     def ended(done: Completed) -> None:
         ctx.report.update(_metadata(done))

@@ -2,18 +2,20 @@
 
 import os
 import stat
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
-from typing import Any, NamedTuple
+from functools import partial
+from typing import NamedTuple
 
 from ..backends.folder import MANIFEST
-from ..core.context import Context
 from ..core.errors import Refused, ToolError
 from ..core.jsontext import JSON
-from ..core.limits import Limits
 from ..core.source import Problem
-from ..core.tool import DEFAULT_LIMITS, NAME, NO_HOOKS, Capabilities, Hooks, Subject, Tool
-from ._tool import builtin
+from ..core.tool import NAME, Tool
+from . import _bench
+from ._bench import fitted
+
+__all__ = ["CUSTOM", "NAMED", "BenchBackend", "Craft", "Workbench", "crafted", "fitted"]
 
 CUSTOM = ("manifest", "executable")
 """Sources whose tools people and agents make."""
@@ -89,66 +91,10 @@ class Workbench(NamedTuple):
         return [name for name in found if _is_file(os.path.join(self.directory, name, MANIFEST))]
 
 
-class BenchBackend(NamedTuple):
-    """Runs in this process, as every built-in does, with a workbench at hand."""
-
-    pin: str
-    craft: "Craft"
-    bench: Workbench = Workbench()
-    variables: tuple[str, ...] = ()
-    """Names that a program which it starts is given of the host's environment."""
-    starts_process: bool = False
-
-    def run(self, args: Mapping[str, JSON], ctx: Context) -> Coroutine[Any, Any, Any]:
-        return self.craft.run(args, ctx, self)
-
-    def digest(self) -> str:
-        return self.pin
-
-    def hooks(self) -> Hooks:
-        touches, preview = self.craft.touches, self.craft.preview
-        return Hooks(
-            touches=touches and (lambda args: touches(args, self.bench)),
-            dry_run=preview and (lambda args, ctx: preview(args, ctx, self)),
-        )
-
-
-Worked = Callable[[Mapping[str, JSON], Context, BenchBackend], Coroutine[Any, Any, JSON]]
-
-
-class Craft(NamedTuple):
-    """What one of these tools does."""
-
-    run: Worked
-    touches: Callable[[Mapping[str, JSON], Workbench], Sequence[Subject]] | None = None
-    preview: Worked | None = None
-
-
-def crafted(
-    name: str,
-    description: str,
-    schema: dict[str, JSON],
-    craft: Craft,
-    *,
-    capabilities: Capabilities,
-    starts_process: bool = False,
-    limits: Limits = DEFAULT_LIMITS,
-) -> Tool:
-    """A built-in tool that waits for a workbench."""
-
-    def backend(digest: str) -> BenchBackend:
-        return BenchBackend(digest, craft, starts_process=starts_process)
-
-    tool = builtin(name, description, schema, backend, capabilities=capabilities, hooks=NO_HOOKS)
-    return fitted(tool._replace(limits=limits), Workbench())
-
-
-def fitted(tool: Tool, bench: Workbench) -> Tool:
-    """The tool, at this workbench; any other as it is."""
-    if not isinstance(tool.backend, BenchBackend):
-        return tool
-    backend = tool.backend._replace(bench=bench)
-    return tool._replace(backend=backend, hooks=backend.hooks())
+BenchBackend = _bench.BenchBackend[Workbench]
+Craft = _bench.Craft[Workbench]
+crafted = partial(_bench.crafted, bench=Workbench())
+"""A built-in tool that waits for a workbench."""
 
 
 def _is_file(path: str) -> bool:

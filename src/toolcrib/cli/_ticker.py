@@ -30,7 +30,8 @@ class Ticker:
     def progress(self, done: float, total: float | None, message: str | None) -> None:
         """What a tool says of how far it is."""
         if self._task is not None:
-            self._draw(f"{f'{done:g}/{total:g}' if total else f'{done:g}'} {visible(message or '')}")
+            far = f"{_number(done)}/{_number(total)}" if total else _number(done)
+            self._draw(f"{far} {visible(message or '')}")
 
     async def _tick(self) -> None:
         seconds = 0
@@ -44,3 +45,7 @@ class Ticker:
         self._drawn = True
         sys.stderr.write(f"\r\033[K{line}")
         sys.stderr.flush()
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if value == int(value) else f"{value:g}"

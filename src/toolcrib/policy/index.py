@@ -1,6 +1,6 @@
 """The rules that concern one tool, kept so that a call meets only those that could be meant."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ..core.call import Call
@@ -48,6 +48,11 @@ class Index:
         found = dict(whole)
         found.update(self._narrow(call, judged, Mentions(call, judged, places)))
         return [found[at] for at in sorted(found)]
+
+    def veil(self, call: Call) -> Callable[[str], bool] | None:
+        """What the rules keep from being read below a directory that may be; None where they keep nothing."""
+        rules = [rule for _, rule in self._files if not rule.loosens and rule.access != "write" and rule.admits(call)]
+        return (lambda path: any(rule.holds(path) for rule in rules)) if rules else None
 
     def _may_mean_a_file(self, mentions: Mentions) -> bool:
         """Whether any text leads to where a rule that tightens looks at all."""

@@ -95,12 +95,12 @@ class Rule:
     def _matches_path(self, judged: Judged, mentions: Mentions) -> bool:
         kind, value = judged.subject
         if kind in ("read", "write"):
-            return self.access in ("", kind) and self._holds(value[0])
+            return self.access in ("", kind) and self.holds(value[0])
         # A tool that does not say what it touches might mean any of its texts as a path, and so might a command: `cat`
         # is no way around a rule for files. Whether a command would write is not known; rules on commands are for that.
         if self.loosens or kind == "host" or (self.access == "write" and kind in ("command", "shell")):
             return False
-        return mentions.too_many or any(map(self._holds, mentions.paths))
+        return mentions.too_many or any(map(self.holds, mentions.paths))
 
     def _matches_host(self, judged: Judged, mentions: Mentions) -> bool:
         kind, value = judged.subject
@@ -110,5 +110,6 @@ class Rule:
             return False
         return mentions.too_many or any(pattern.matches(host) for pattern in self.hosts for host in mentions.hosts)
 
-    def _holds(self, path: str) -> bool:
+    def holds(self, path: str) -> bool:
+        """Whether one of its paths is meant."""
         return any(pattern.matches(path) for pattern in self.paths)

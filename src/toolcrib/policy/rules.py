@@ -97,7 +97,15 @@ class RulePolicy:
             claim = None if tool.needs_approval is None else _claimed(call, tool)
             if entry is None or claim is None:
                 return entry or claim or default or _by_kind(tool)
-        return together(self.opinions(call, tool))
+        return self.veiled(together(self.opinions(call, tool)), call, tool)
+
+    def veiled(self, verdict: Verdict, call: Call, tool: Tool) -> Verdict:
+        """With what the rules keep from a call that looks through a directory."""
+        veil = self._index(tool).veil(call) if self.rules else None
+        if veil is None:
+            return verdict
+        before = verdict.veil or (lambda path: False)
+        return replace(verdict, veil=lambda path: before(path) or veil(path))
 
     def in_general(self, tool: Tool) -> Verdict:
         """What holds for a tool before anything is known of a call: for a list of tools."""
@@ -194,9 +202,11 @@ def together(opinions: Sequence[Opinion]) -> Verdict:
     decisive = [opinion.decisive.verdict for opinion in opinions]
     verdict = max(decisive, key=lambda each: each.decision)
     asked = tuple(
-        opinion.judged.subject
-        for opinion, each in zip(opinions, decisive, strict=True)
-        if each.decision is Decision.ASK
+        dict.fromkeys(
+            opinion.judged.asked or opinion.judged.subject
+            for opinion, each in zip(opinions, decisive, strict=True)
+            if each.decision is Decision.ASK
+        )
     )
     paths = {opinion.judged.given: opinion.judged.subject.value[0] for opinion in opinions if opinion.judged.given}
     return replace(verdict, asked=asked, paths=paths) if asked or paths else verdict

@@ -71,6 +71,8 @@ class Judged(NamedTuple):
     """The directories it might run them in."""
     given: str = ""
     """A path as the caller wrote it."""
+    asked: Subject | None = None
+    """What a person is asked about, and an answer is remembered for, where this alone does not say where it runs."""
 
 
 WHOLE = (Judged(Subject()),)
@@ -154,8 +156,10 @@ def subjects(call: Call, tool: Tool, places: Places) -> Sequence[Judged]:
             continue
         from .shell import analyse, analyse_argv  # late: most runtimes start before they are asked about a command
 
-        if kind == "shell":
-            found += _commands(analyse(value[0], here=partial(_is_workspace, places)), Subject("shell", value), places)
+        if kind in ("shell", "moved"):  # to another directory, which no answer about the workspace covers
+            whole = Subject("shell", value)
+            parts = _commands(analyse(value[0], here=partial(_is_workspace, places)), whole, places)
+            found += parts if kind == "shell" else (part._replace(asked=whole) for part in parts)
         elif kind == "command":
             found += _commands(analyse_argv(value), Subject("command", tuple(value)), places)
         else:

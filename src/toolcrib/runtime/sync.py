@@ -26,7 +26,10 @@ def call_sync(
     """Open a crib, call one tool, close the crib."""
 
     async def once() -> Result:
-        async with open(workspace=workspace, tools=tools, home=home, approver=approver, profile=profile) as crib:
+        opened = open(
+            workspace=workspace, tools=tools, home=home, approver=approver, asker="python script", profile=profile
+        )
+        async with opened as crib:
             return await crib.call(name, args, timeout=timeout)
 
     return asyncio.run(once())

@@ -63,6 +63,10 @@ class Capture:
         if self._spill_fd >= 0:
             os.close(self._spill_fd)
             self._spill_fd = -1
+        return self.so_far()
+
+    def so_far(self) -> Captured:
+        """What came up to now."""
         # On a full disk there may be a file, but nothing in it: that is no artifact.
         artifact = (*self._artifact[:2], self._spilled) if self._artifact and self._spilled else None
         head = b"".join(self._head)

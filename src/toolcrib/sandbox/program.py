@@ -13,7 +13,7 @@ from functools import partial
 
 from ..core.errors import ToolError
 from ..core.limits import DRAIN_SECONDS, GRACE_SECONDS
-from ..core.process import Command, Completed, Ended, Filter
+from ..core.process import Captured, Command, Completed, Ended, Filter
 from .capture import Capture
 from .child import UNKNOWN, Child, Launched
 from .poller import Poller
@@ -79,6 +79,14 @@ class Program:
         self._open_streams = 2
         self._patience: asyncio.TimerHandle | None = None
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def so_far(self) -> tuple[Captured, Captured]:
+        """What came on both streams up to now."""
+        return self._streams[0].so_far(), self._streams[1].so_far()
+
     async def run(self, ended: Ended | None) -> Completed:
         cut_off = False
         try:
@@ -89,13 +97,16 @@ class Program:
             await self._terminate()
             raise
         finally:
-            self._finish()
-            completed = Completed(
-                self._code, self._streams[0].result(), self._streams[1].result(), cut_off, self._process.borrowed
-            )
+            completed = self.finish(cut_off=cut_off)
             if ended is not None:
                 ended(completed)
         return completed
+
+    def finish(self, *, cut_off: bool = False) -> Completed:
+        """End it at once, if it has not ended. Once; `run` does this, and whoever never came to run it."""
+        self._finish()
+        out, err = self._streams
+        return Completed(self._code, out.result(), err.result(), cut_off, self._process.borrowed)
 
     # Watching
 

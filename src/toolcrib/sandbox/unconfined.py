@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 from ..core.errors import ToolError
 from ..core.process import Command, Completed, Ended
 from .poller import Poller
-from .program import Program, as_child
+from .program import Launch, Program, as_child
 from .scratch import Scratch, remove_tree
 from .watcher import Watcher
 
 if TYPE_CHECKING:
+    from .background import Background
     from .lending import Lending, Loan
     from .warm import Workers
 
@@ -39,18 +40,36 @@ class Unconfined:
         launch = as_child(poller)
         if command.warm is not None:
             launch = await self._pool().launcher(command, poller) or launch
+        program, tmp = self._started(command, poller, launch)
+        return await self._run(program, tmp, ended)
+
+    def begin(self, command: Command) -> "Background":
+        """Start a command that goes on when this call is over. Whoever began it ends it, before this is closed."""
+        from .background import Background  # late: few calls leave something running
+
+        self._watcher.ensure()
+        poller = self._pollers.get(asyncio.get_running_loop()) or self._new_poller()
+        job = Background()
+        program, tmp = self._started(job.overhearing(command), poller, as_child(poller))
+        job.follow(program, self._run(program, tmp, job.on_end))
+        return job
+
+    def _started(self, command: Command, poller: Poller, launch: Launch) -> tuple[Program, str]:
+        """The program, and its temporary directory."""
         tmp = self.scratch.take()
         try:
-            program = Program(command, {**command.env, "TMPDIR": tmp}, poller, launch)
+            return Program(command, {**command.env, "TMPDIR": tmp}, poller, launch), tmp
         except BaseException:  # nobody has seen it
             self.scratch.keep(tmp)
             raise
+
+    async def _run(self, program: Program, tmp: str, ended: Ended | None) -> Completed:
         try:
             return await program.run(ended)
         finally:
             leftover = self.scratch.give_back(tmp)
             if leftover is not None:  # a million files, perhaps: in a thread, and on nobody's time
-                poller.loop.run_in_executor(None, remove_tree, leftover)
+                asyncio.get_running_loop().run_in_executor(None, remove_tree, leftover)
 
     def lend(self, command: Command, *, key: Hashable, marks: Callable[[], str]) -> "Loan":
         """A program for one call that stays running for the next.
