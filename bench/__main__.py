@@ -14,11 +14,29 @@ from pathlib import Path
 from bench.measure import Row
 from bench.peers import PeersUnavailable, peer_versions
 from bench.report import WIDTH, document, missed, table
-from bench.rows import discovery, executable, in_process, judging, limits, list_cold, manifests, mcp_stdio, serve, warm
+from bench.rows import (
+    code,
+    discovery,
+    executable,
+    glob,
+    grep,
+    in_process,
+    judging,
+    limits,
+    list_cold,
+    manifests,
+    mcp_stdio,
+    references,
+    serve,
+    warm,
+)  # fmt: skip
 from bench.scratch import CompilerMissing, Scratch
 from bench.worker import WorkerFailed
 
-MODULES = (executable, in_process, list_cold, discovery, manifests, mcp_stdio, judging, limits, warm, serve)
+MODULES = (
+    executable, in_process, list_cold, discovery, manifests, mcp_stdio, judging, limits, warm, serve, code, references,
+    grep, glob,
+)  # fmt: skip
 ROWS: dict[str, tuple[str, Callable[[Scratch], Row]]] = {m.NAME: (m.TITLE, m.ask) for m in MODULES}
 RESULTS = Path(__file__).parent / "results.json"
 FAILURES = (PeersUnavailable, CompilerMissing, WorkerFailed, RuntimeError, OSError, subprocess.CalledProcessError)
