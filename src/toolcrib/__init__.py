@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from .core.tool import Capabilities, Tool
     from .policy.approvers import SaysYes
     from .runtime.build import open
+    from .runtime.default_context import create_default_context
     from .runtime.runtime import Crib
+    from .runtime.shim import TOOLS, execute_tool
     from .runtime.sync import call_sync
 
 __version__ = "0.1.0"
@@ -49,10 +51,13 @@ _HOMES = {
     "Result": "core.call",
     "Retry": "core.call",
     "SaysYes": "policy.approvers",
+    "TOOLS": "runtime.shim",
     "Tool": "core.tool",
     "ToolError": "core.errors",
     "ToolcribError": "core.errors",
     "call_sync": "runtime.sync",
+    "create_default_context": "runtime.default_context",
+    "execute_tool": "runtime.shim",
     "guidance": "builtins.guidance",
     "open": "runtime.build",
     "tool": "backends.function",
@@ -75,11 +80,14 @@ __all__ = [
     "Result",
     "Retry",
     "SaysYes",
+    "TOOLS",
     "Tool",
     "ToolError",
     "ToolcribError",
     "__version__",
     "call_sync",
+    "create_default_context",
+    "execute_tool",
     "guidance",
     "open",
     "tool",

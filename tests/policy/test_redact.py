@@ -4,6 +4,7 @@ import base64
 import html
 import json
 import random
+import re
 import shlex
 import time
 import urllib.parse
@@ -287,9 +288,7 @@ def test_any_text_of_few_letters_in_any_chunks(data) -> None:
                 hidden[at : at + len(value)] = [True] * len(value)
     redactor = Redactor(secrets)
     clean = fed(redactor, text, sorted(chunks))
-    left = clean
-    for name in ("X", "Y", "Z"):
-        left = left.replace(f"+{name}".encode(), b"").replace(f"[redacted:{name}]".encode(), b"")
+    left = re.sub(rb"\[redacted:[XYZ](\+[XYZ])*\]", b"", clean)
     assert left == bytes(byte for byte, out in zip(text, hidden, strict=True) if not out)
     assert clean == redactor.bytes(text)
 

@@ -29,8 +29,8 @@ def tool(name: str = "new", *, claim: Any = None, source: str = "module") -> Too
     return x._replace(source=source, name=name)
 
 
-def own_name(each: Tool) -> str:
-    return "own" if each.name == "new" else each.name
+def in_own_words(call: Call, each: Tool) -> tuple[Call, Tool]:
+    return (call._replace(name="own"), each._replace(name="own")) if each.name == "new" else (call, each)
 
 
 def said(values: Mapping[str, str | None]) -> dict[str, Verdict]:
@@ -43,7 +43,7 @@ def rule(name: str, value: str, **conditions: Any) -> Rule:
 
 
 def renamed(policy: RulePolicy) -> RenamedPolicy:
-    return RenamedPolicy.around(policy, own_name)
+    return RenamedPolicy.around(policy, in_own_words)
 
 
 def expected(own: RulePolicy, stricter: list[str | None], claim: Any = None) -> Decision:

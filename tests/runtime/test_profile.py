@@ -19,13 +19,18 @@ from toolcrib.store.state import State
 
 FILES = {
     "read_file": "preApproved",
+    "list_directory": "preApproved",
     "list_files": "preApproved",
     "file_exists": "preApproved",
     "file_info": "preApproved",
+    "read_artifact": "preApproved",
+    "grep_artifact": "preApproved",
     "write_file": "ask",
+    "edit_file": "ask",
     "delete_file": "ask",
 }
 """The toolset `filesystem`, by its defaults."""
+SHELL = {"run_command": "ask", **dict.fromkeys(("job_output", "job_kill", "job_list"), "preApproved")}
 PROGRAM = """#!/bin/sh
 case $1 in
   description) echo '{"name": "NAME", "description": "WORDS", "input_schema": {"type": "object"}}' ;;
@@ -115,7 +120,7 @@ def test_different_tools_on_different_occasions(place: Place) -> None:
     """K80, G3: `toolsets:` as in the configuration; `{}` means a toolset's defaults."""
     place.user(reader="toolsets: {filesystem: {}}", runner="toolsets: {shell: {}}", none="toolsets: {}", plain="")
     assert place.tools("reader") == FILES
-    assert place.tools("runner") == {"run_command": "ask"}
+    assert place.tools("runner") == SHELL
     assert place.tools("none") == {}
     assert place.tools("plain") == place.tools(None)
 
@@ -129,7 +134,7 @@ def test_the_users_toolsets_are_replaced_as_a_whole(place: Place) -> None:
     assert place.tools("p") == FILES
     assert place.config("p").toolsets.rules == ()
     assert len(place.config("q").toolsets.rules) == 1
-    assert place.tools("q") == {**dict.fromkeys(FILES, "blocked"), "run_command": "preApproved"}
+    assert place.tools("q") == {**dict.fromkeys(FILES, "blocked"), **SHELL, "run_command": "preApproved"}
 
 
 def test_approvals_are_replaced_entry_by_entry(place: Place) -> None:
@@ -465,7 +470,7 @@ def test_a_projects_profile_stands_over_all_of_the_users(place: Place) -> None:
 
 def test_a_project_alone_may_have_a_profile(place: Place) -> None:
     place.program("greet")
-    place.project(reviewer="toolsets: {filesystem: {}}\nsources: {without: ['custom_tool_*', write_file, delete_file]}")
+    place.project(reviewer="toolsets: {filesystem: {}}\nsources: {without: ['custom_tool_*', write_file, edit_file, delete_file]}")
     assert place.tools("reviewer") == {name: said for name, said in FILES.items() if said == "preApproved"}
 
 

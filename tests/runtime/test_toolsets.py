@@ -14,12 +14,26 @@ from toolcrib.runtime.config import Config, read
 
 FILES = {
     "read_file": "preApproved",
+    "list_directory": "preApproved",
     "list_files": "preApproved",
     "file_exists": "preApproved",
     "file_info": "preApproved",
+    "read_artifact": "preApproved",
+    "grep_artifact": "preApproved",
     "write_file": "ask",
+    "edit_file": "ask",
     "delete_file": "ask",
 }
+JOBS = dict.fromkeys(("job_output", "job_kill", "job_list"), "preApproved")
+SHELL = {"run_command": "ask", **JOBS}
+READING = dict.fromkeys(
+    """
+    glob grep todo_write todo_read search_code get_codebase_map get_symbol_info get_imports_exports
+    build_dependency_graph resolve_symbol find_references detect_project_type extract_conventions get_project_overview
+    """.split(),
+    "preApproved",
+)
+"""The toolsets that change nothing."""
 WORKSHOP = {
     "build_custom_tool": "ask",
     "create_custom_tool": "ask",
@@ -47,18 +61,19 @@ def both(tmp_path: Path, user: str, project: str) -> Config:
 @pytest.mark.parametrize(
     ("config", "expected"),
     [
-        ("", {**FILES, "run_command": "ask", **WORKSHOP}),
-        ("custom_tools: {enabled: false}", {**FILES, "run_command": "ask"}),
+        ("", {**FILES, **READING, **SHELL, **WORKSHOP}),
+        ("custom_tools: {enabled: false}", {**FILES, **READING, **SHELL}),
         ("toolsets: {workshop: {}}", WORKSHOP),
         ("toolsets: {workshop: {approval: {default: blocked}}}", dict.fromkeys(WORKSHOP, "blocked")),
         ("toolsets: {workshop: {}}\ncustom_tools: {enabled: false}", {}),
         ("toolsets: {}", {}),
         ("toolsets: {filesystem: {}}", FILES),
-        ("toolsets: {shell: {}}", {"run_command": "ask"}),
-        ("toolsets: {shell: }", {"run_command": "ask"}),
+        ("toolsets: {shell: {}}", SHELL),
+        ("toolsets: {shell: }", SHELL),
         ("toolsets: {custom: {module: ./tools.py}}", {}),
-        ("toolsets: {shell: {approval: {default: blocked}}}", {"run_command": "blocked"}),
-        ("toolsets: {shell: {approval: {default: preApproved}}}", {"run_command": "preApproved"}),
+        ("toolsets: {shell: {approval: {default: blocked}}}", dict.fromkeys(SHELL, "blocked")),
+        ("toolsets: {shell: {approval: {default: preApproved}}}", dict.fromkeys(SHELL, "preApproved")),
+        ("toolsets: {search: {}, todos: {}, code: {}, project: {}}", READING),
         (
             "toolsets: {filesystem: {approval: {default: ask, tools: {write_file: blocked}}}}",
             dict.fromkeys(FILES, "ask") | {"write_file": "blocked"},
@@ -66,7 +81,7 @@ def both(tmp_path: Path, user: str, project: str) -> Config:
         ("approval: {default: ask}\ntoolsets: {filesystem: {approval: {default: preApproved}}}",
          dict.fromkeys(FILES, "preApproved")),
         ("approval: {default: blocked}\ntoolsets: {shell: {approval: {default: preApproved}}}",
-         {"run_command": "blocked"}),
+         dict.fromkeys(SHELL, "blocked")),
     ],
 )  # fmt: skip
 def test_what_is_there_and_what_holds(home: Path, workspace: Path, config: str, expected: dict[str, str]) -> None:

@@ -226,6 +226,8 @@ def _record(event: Started | Finished) -> dict[str, Any]:
         "args": _names(call.args, payload),
         "args_digest": sha256(payload).hexdigest() if payload is not None else None,
     }
+    if tool and tool.source == "builtin" and tool.origin != f"builtin:{tool.name}":
+        record["means"] = tool.origin.removeprefix("builtin:")  # under another system's name, one of ours
     if isinstance(event, Started):
         record["approval"] = event.approval
         return record

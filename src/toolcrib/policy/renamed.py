@@ -12,48 +12,54 @@ _NAMING = frozenset(("config", "toolset"))
 """Layers that speak of a tool by its name, beside the rules."""
 
 
-def _as_it_is(tool: Tool) -> str:
-    return tool.name
+InOwnWords = Callable[[Call, Tool], tuple[Call, Tool]]
+"""A call and its tool under the name, and with the arguments, by which rules and settings know them."""
+
+
+def _unchanged(call: Call, tool: Tool) -> tuple[Call, Tool]:
+    return call, tool
 
 
 @dataclass(frozen=True)
 class RenamedPolicy(RulePolicy):
-    """Judges a tool as the one it is, by its own name. What asks or blocks under the new name counts as well.
+    """Judges a call as the one it is, by the tool's own name. What asks or blocks under the new name counts as well.
 
     What is pre-approved under the new name does not: that was said of another tool, or not of this one.
     """
 
-    own_name: Callable[[Tool], str] = _as_it_is
+    in_own_words: InOwnWords = _unchanged
 
     @classmethod
-    def around(cls, policy: RulePolicy, own_name: Callable[[Tool], str]) -> "RenamedPolicy":
+    def around(cls, policy: RulePolicy, in_own_words: InOwnWords) -> "RenamedPolicy":
         given = {each.name: getattr(policy, each.name) for each in fields(RulePolicy) if each.init}
-        return cls(**given, own_name=own_name)
+        return cls(**given, in_own_words=in_own_words)
 
     def judge(self, call: Call, tool: Tool) -> Verdict:
-        if self.own_name(tool) == tool.name:
+        own_call, own = self.in_own_words(call, tool)
+        if own is tool:
             return RulePolicy.judge(self, call, tool)
-        return _telling(together(self.opinions(call, tool)), self.own_name(tool))
+        verdict = self.veiled(self.veiled(together(self.opinions(call, tool)), own_call, own), call, tool)
+        return _telling(verdict, tool.name, own.name)
 
     def in_general(self, tool: Tool) -> Verdict:
-        own = self.own_name(tool)
-        if own == tool.name:
+        _, own = self.in_own_words(Call(tool.name, {}, ""), tool)
+        if own is tool:
             return RulePolicy.in_general(self, tool)
-        both = _both(self.generally(tool._replace(name=own)), self.generally(_silent(tool)))
-        return _telling(both.decisive.verdict, own)
+        both = _both(self.generally(own), self.generally(_silent(tool)))
+        return _telling(both.decisive.verdict, tool.name, own.name)
 
     def opinions(self, call: Call, tool: Tool) -> tuple[Opinion, ...]:
-        own = self.own_name(tool)
-        if own == tool.name:
+        own_call, own = self.in_own_words(call, tool)
+        if own is tool:
             return RulePolicy.opinions(self, call, tool)
-        by_own = RulePolicy.opinions(self, call._replace(name=own), tool._replace(name=own))
+        by_own = RulePolicy.opinions(self, own_call, own)
         by_new = RulePolicy.opinions(self, call, _silent(tool))
         return tuple(map(_both, by_own, by_new))
 
 
-def _telling(verdict: Verdict, own: str) -> Verdict:
+def _telling(verdict: Verdict, new: str, own: str) -> Verdict:
     """With the name by which it could be allowed, where a person is asked."""
-    if verdict.decision is not Decision.ASK:
+    if verdict.decision is not Decision.ASK or new == own:
         return verdict
     return replace(verdict, reason=f"{verdict.reason}; rules and settings call it {own}")
 

@@ -43,7 +43,7 @@ _SECTIONS = {
     "network": ("allow",),
     "profile": (
         "name", "description", "model", "instructions", "toolsets", "approval", "tools", "sandbox", "network",
-        "sources",
+        "sources", "vocabulary",
     ),
     "sources": ("only", "without", "prefix", "rename", "first"),
     **toolsets.KEYS,

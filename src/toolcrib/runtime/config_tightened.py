@@ -118,6 +118,8 @@ def _narrowed(user: Offer, project: Offer, ignored: Callable[..., None]) -> Offe
     for key in ("prefix", "rename", "first"):
         if getattr(project, key) != getattr(Offer(), key):
             ignored("sources", key)
+    if project.vocabulary != Offer().vocabulary:
+        ignored("vocabulary")
     return replace(user, only=(*user.only, *project.only), without=(*user.without, *project.without))
 
 

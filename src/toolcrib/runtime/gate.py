@@ -63,7 +63,7 @@ def gate(
         environ.get("PATH", os.defpath),
     )
     if config.offer.renames:
-        policy = RenamedPolicy.around(policy, config.offer.own_name)
+        policy = RenamedPolicy.around(policy, config.offer.in_own_words)
     return Gate(policy, places, tuple(problems))
 
 

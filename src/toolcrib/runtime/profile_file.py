@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.tool import NAME
 from ..policy.names import NamePattern
+from ..sources.vocabularies import OWN, VOCABULARIES
 from ..sources.wrap import Offer
 from .config import Config
 from .config_file import ConfigFile
@@ -34,11 +35,13 @@ class ProfileFile(ConfigFile):
             raise self._document.error(message, "name")
         said = {key: self._get(self._root, (key,), text, "") for key in _WORDS}
         offer = self._offer()
-        for new, old in ((new, old) for old, new in offer.rename.items()):
+        called = {offer.prefix + new: old for old, new in offer.rename.items()}
+        called |= {word.name: word.own for word in offer.words if word.name != word.own}
+        for new, old in called.items():
             for at in (("approval", "tools"), ("tools",)):
-                if self._has(*at, offer.prefix + new):
-                    message = f"{offer.prefix + new} is what {old} is called here; rules and settings name it {old}"
-                    raise self._document.error(message, *at, offer.prefix + new)
+                if self._has(*at, new):
+                    message = f"{new} is what {old} is called here; rules and settings name it {old}"
+                    raise self._document.error(message, *at, new)
         return replace(super().apply(config), profile=Profile(self._name, **said), offer=offer)
 
     def _offer(self) -> Offer:
@@ -50,6 +53,7 @@ class ProfileFile(ConfigFile):
             self._get(section, ("sources", "prefix"), prefix, ""),
             self._get(section, ("sources", "rename"), _new_names, {}),
             self._get(section, ("sources", "first"), one_of(("project", "user")), "project"),
+            self._get(self._root, ("vocabulary",), one_of(tuple(VOCABULARIES)), OWN),
         )
 
     def _has(self, *at: str) -> bool:

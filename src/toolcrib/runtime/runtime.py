@@ -28,6 +28,7 @@ from ..policy.remember import project_key
 from ..policy.request import Request, Surroundings, describe
 from ..policy.trust import PROJECT_DIR, Trust
 from ..sandbox.guard import GuardedFiles
+from ..sandbox.readings import Readings
 from ..sandbox.unconfined import Unconfined
 from ..sources.executable import ToolSettings
 from ..sources.probe import Prober
@@ -35,8 +36,11 @@ from ..sources.probe_cache import undisturbed
 from ..store.artifacts import ArtifactFiles
 from ..store.blobs import Blobs
 from ..store.home import Home
+from ..store.seen_files import SeenFiles
 from ..store.state import State
+from .belongings import Belongings
 from .broken import Broken
+from .code import code_engine
 from .config import BUILT_SANDBOXES, Config
 from .finding import find_modules, find_sources, tool_directories
 from .gate import POLICY, Vault, gate
@@ -81,19 +85,22 @@ class Crib:
         self.audit = Audit(lambda: home.directory("audit"), self._vault.conceal)
         self._blobs = Blobs(home)
         self._sandbox = Unconfined(identity, name="off" if config.sandbox == "off" else "process")
+        self._readings = Readings(SeenFiles(home), nameless=identity)
         self._host = Host(
             workspace,
             self._sandbox,
-            partial(GuardedFiles, self.places),
+            partial(GuardedFiles, self.places, readings=self._readings),
             environ,
             self.artifacts,
             self._blobs,
+            code=code_engine(home, self._sandbox, identity=identity, environ=environ),
             id=identity,
             secrets=self._secrets_of,
             conceal=self._vault.conceal,
             filters=self._vault.filter,
         )
         self.session = session or identity
+        self._belongings = Belongings(home, workspace=workspace, asker=asker)
         self.registry = Registry()
         self._state = State(home)
         self._executor = Executor(
@@ -284,6 +291,8 @@ class Crib:
         try:
             await self.registry.shutdown_all()
         finally:
+            await self._belongings.close()
+            self._readings.close()
             self._sandbox.close()
             self.audit.close()
 
@@ -329,8 +338,9 @@ class Crib:
             approval=lambda tool: self.verdict(tool).decision.wire,
             longest=lambda tool: config.tools.get(config.offer.own_name(tool), ToolSettings()).seconds,
         )
-        found = [fitted(tool, bench) for tool in TOOLS if config.offers(tool.name)]
-        return [self._equipped(tool) if tool.backend.starts_process else tool for tool in found]
+        benches = (bench, *self._belongings.benches())
+        found = [fitted(tool, *benches) for tool in TOOLS if config.offers(tool.name)]
+        return config.offer.spoken(self._equipped(tool) if tool.backend.starts_process else tool for tool in found)
 
     def _equipped(self, tool: Tool) -> Tool:
         given = self.config.tools.get(tool.name, ToolSettings())

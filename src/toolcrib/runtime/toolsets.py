@@ -13,18 +13,31 @@ if TYPE_CHECKING:
     from ..store.yamltext import Document
 
 TOOLSETS: Mapping[str, frozenset[str]] = {
-    "filesystem": frozenset(("read_file", "write_file", "list_files", "delete_file", "file_exists", "file_info")),
-    "shell": frozenset(("run_command",)),
-    "workshop": frozenset(
-        ("create_custom_tool", "build_custom_tool", "run_custom_tool", "list_custom_tools", "delete_custom_tool")
-    ),
+    name: frozenset(tools.split())
+    for name, tools in {
+        "filesystem": """
+            read_file write_file edit_file delete_file list_directory list_files file_exists file_info read_artifact
+            grep_artifact
+        """,
+        "search": "glob grep",
+        "shell": "run_command job_output job_kill job_list",
+        "todos": "todo_write todo_read",
+        "code": """
+            search_code get_codebase_map get_symbol_info get_imports_exports build_dependency_graph resolve_symbol
+            find_references
+        """,
+        "project": "detect_project_type extract_conventions get_project_overview",
+        "workshop": """
+            create_custom_tool build_custom_tool run_custom_tool list_custom_tools delete_custom_tool
+        """,
+    }.items()
 }
 SOURCES = {"custom": "module", "external": "package"}
 """Toolsets that bring tools of their own, and the source these have."""
 KEYS = {
+    **dict.fromkeys(TOOLSETS, ("approval",)),
     "filesystem": ("approval", "roots"),
     "shell": ("approval", "rules"),
-    "workshop": ("approval",),
     "custom": ("approval", "module", "tools", "isolation"),
     "external": ("approval", "package", "import"),
 }

@@ -3,10 +3,13 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from ..core.call import Call
 from ..core.registry import PROJECT, USER
 from ..core.source import Loaded, Problem, Source
 from ..core.tool import NAME, Tool
 from ..policy.names import NamePattern
+from .vocabularies import OWN, VOCABULARIES
+from .vocabulary import Word, own_call, own_tool, spoken
 
 _UNWRAPPED = frozenset(("builtin", "function"))
 """Where tools come from that no wrapper is around."""
@@ -54,7 +57,8 @@ class _Otherwise(_Around):
         if not NAME.fullmatch(new):
             return "TOOL_NAME_INVALID", f"{own} would be called {new}, which is not 1 to 64 of A-Z a-z 0-9 _ -"
         if _fold(new) in self._taken:
-            return "TOOL_NAME_CONFLICT", f"{own} would be called {new}, which is the name of a built-in tool"
+            called = own if own == new else f"{own} would be called {new}, which"
+            return "TOOL_NAME_CONFLICT", f"{called} is the name of a built-in tool"
         return None
 
     def _held(self, new: str) -> tuple[str, ...]:
@@ -122,6 +126,8 @@ class Offer:
     rename: Mapping[str, str] = field(default_factory=dict)
     first: str = "project"
     """Whose tools cover the other's: the `project`'s or the `user`'s."""
+    vocabulary: str = OWN
+    """By whose names the built-in tools are called."""
 
     def admits(self, name: str) -> bool:
         """Whether a tool is offered at all. Of built-in tools, too."""
@@ -133,7 +139,8 @@ class Offer:
         """The source, as it is to be offered. `taken` are names that no tool can be given."""
         if self.only or self.without:
             source = Only(source, self.admits)
-        if self.rename:
+        taken = (*taken, *(word.name for word in self.words))
+        if self.rename or self.words:
             source = Renamed(source, self.rename, taken=() if self.prefix else taken)
         if self.prefix:
             source = Prefixed(source, self.prefix, taken=taken)
@@ -143,7 +150,15 @@ class Offer:
 
     @property
     def renames(self) -> bool:
-        return bool(self.prefix or self.rename)
+        return bool(self.prefix or self.rename or self.words)
+
+    @property
+    def words(self) -> tuple[Word, ...]:
+        return VOCABULARIES[self.vocabulary]
+
+    def spoken(self, builtins: Iterable[Tool]) -> list[Tool]:
+        """The built-in tools, as they are called in the vocabulary."""
+        return spoken(builtins, self.words)
 
     def name_for(self, own: str) -> str:
         """What a tool of this name is called."""
@@ -152,9 +167,16 @@ class Offer:
     def own_name(self, tool: Tool) -> str:
         """What a tool that is on offer is called without all this: the name that rules and settings speak of."""
         if not self.renames or tool.source in _UNWRAPPED:
-            return tool.name
+            return own_tool(tool).name
         bare = tool.name.removeprefix(self.prefix)
         return next((own for own, new in self.rename.items() if new == bare), bare)
+
+    def in_own_words(self, call: Call, tool: Tool) -> tuple[Call, Tool]:
+        """A call and its tool as they would be without all this; the very same where nothing is called otherwise."""
+        if (meant := own_tool(tool)) is not tool:
+            return own_call(call, tool), meant
+        own = self.own_name(tool)
+        return (call, tool) if own == tool.name else (call._replace(name=own), tool._replace(name=own))
 
 
 def _fold(name: str) -> str:
