@@ -15,6 +15,7 @@ def test_all_is_the_public_door() -> None:
         "backends",
         "builtins",
         "cli",
+        "codeindex",
         "core",
         "observe",
         "policy",

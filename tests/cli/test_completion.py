@@ -87,7 +87,7 @@ def test_verbs(complete: Complete) -> None:
 
 def test_tools_and_their_flags(complete: Complete, make_tool, repeat: Path, workspace: Path) -> None:
     make_tool("sly", HOSTILE)
-    assert complete("toolcrib call re") == {"read_file", "repeat"}
+    assert complete("toolcrib call re") == {"read_artifact", "read_file", "repeat", "resolve_symbol"}
     assert complete("toolcrib show custom") == {"custom_tool_repeat", "custom_tool_sly"}
     assert complete("toolcrib call repeat --t") == {"--tags", "--timeout"}
     assert complete("toolcrib call sly --f") == {"--fine"}

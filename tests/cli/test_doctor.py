@@ -2,6 +2,7 @@
 
 import pytest
 
+from toolcrib.builtins import TOOLS
 from toolcrib.core.jsontext import parse
 
 
@@ -41,7 +42,7 @@ def test_a_missing_home_will_be_made(doctor, tmp_path) -> None:
 def test_tools_and_problems_are_counted(doctor, repeat, make_tool) -> None:
     make_tool("broken", "#!/bin/sh\nexit 3\n")
     status, checks, _ = doctor()
-    assert (status, checks["tools"]["message"]) == (0, "13 on offer, 1 problems")
+    assert (status, checks["tools"]["message"]) == (0, f"{len(TOOLS) + 1} on offer, 1 problems")
     assert "toolcrib check" in checks["tools"]["fix"]
 
 

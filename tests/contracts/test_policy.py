@@ -25,7 +25,7 @@ BLOCKED = Verdict(Decision.BLOCKED, "because")
         FixedPolicy(Decision.BLOCKED, "because"),
         RulePolicy({"greet": BLOCKED}),
         RulePolicy(default=BLOCKED),
-        RenamedPolicy({"hello": BLOCKED}, own_name=lambda tool: "hello"),
+        RenamedPolicy({"hello": BLOCKED}, in_own_words=lambda call, tool: (call, tool._replace(name="hello"))),
     ],
 )
 def test_it_judges_the_same_call_the_same_each_time_and_says_why(policy) -> None:

@@ -145,7 +145,7 @@ def test_a_long_text_is_cut_and_says_where_the_whole_is(long: Any) -> None:
     shown = text(Result(data=long, metadata={"artifacts": [artifact], "truncated": True}))
     assert len(shown) < VIEW_BYTES + 500
     assert "bytes left out" in shown
-    assert shown.endswith("[all 500000 bytes of stdout: toolcrib artifact show a1b2]")
+    assert shown.endswith("[all 500000 bytes of stdout: read_artifact a1b2]")
 
 
 def test_a_long_failure_keeps_its_code() -> None:

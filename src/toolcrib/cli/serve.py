@@ -7,6 +7,7 @@ import sys
 
 from .. import __version__
 from ..backends.quantity import duration
+from ..core.context import new_id
 from ..core.errors import ToolcribError
 from ..core.jsontext import dump
 from ..core.policy import Approver
@@ -67,7 +68,8 @@ def main(argv: list[str]) -> int:
 
 async def _serve(workspace: str, approver: Approver, *, watched: bool, profile: str | None) -> signal.Signals | None:
     asks = approver if isinstance(approver, AsksClient) else None
-    async with open_crib(workspace=workspace, approver=approver, asker="mcp", profile=profile) as crib:
+    opened = open_crib(workspace=workspace, approver=approver, session=new_id(), asker="mcp", profile=profile)
+    async with opened as crib:
         if not watched:
             return await serve_stdio(crib, version=__version__, approver=asks)
         from ._watching import watch_of

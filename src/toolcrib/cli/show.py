@@ -104,8 +104,9 @@ def _absent(crib: Crib, name: str, *, as_json: bool) -> int:
     full = crib.full_name(name)
     if problem := crib.registry.held(full):
         return _fail(problem.code, problem.message, 3 if problem.code in REFUSALS else 1, as_json=as_json)
-    nearest = get_close_matches(full, crib.registry.names(), n=3)
-    nearest = nearest or get_close_matches(crib.config.prefix + name, crib.registry.names(), n=3)
+    called = {each.removeprefix(crib.config.prefix): each for each in crib.registry.names()}
+    called |= {each: each for each in called.values()}
+    nearest = list(dict.fromkeys(called[each] for each in get_close_matches(name, called, n=3)))
     hint = f"did you mean {', '.join(nearest)}?" if nearest else "see: toolcrib list"
     return _fail("TOOL_NOT_FOUND", f"Unknown tool: {name}; {hint}", 4, as_json=as_json)
 

@@ -92,13 +92,17 @@ def _failure(error: ErrorInfo) -> str:
     lines = [f"{error.code}: {error.message}"]
     details = error.details
     if isinstance(details, dict):
-        lines += [f"{key}: {_inline(value)}" for key, value in details.items() if key not in _STREAMS]
+        lines += [f"{key}: {_inline(value)}" for key, value in details.items() if _is_news(key, value, error)]
         lines += [f"{key}:\n{details[key]}" for key in _STREAMS if _worth_saying(details.get(key), error)]
     elif isinstance(details, list):
         lines += [f"- {_inline(fault)}" for fault in details]
     elif details is not None:
         lines.append(_inline(details))
     return "\n".join(lines)
+
+
+def _is_news(key: str, value: JSON, error: ErrorInfo) -> bool:
+    return key not in _STREAMS and not (isinstance(value, str) and "\n" in value and value in error.message)
 
 
 def _worth_saying(stream: JSON, error: ErrorInfo) -> bool:
@@ -113,7 +117,7 @@ def _inline(value: JSON) -> str:
 def _artifacts(result: Result) -> list[str]:
     """Where the whole is, for what was cut: nothing is lost."""
     return [
-        f"[all {item['bytes']} bytes of {item['stream']}: toolcrib artifact show {item['id']}]"
+        f"[all {item['bytes']} bytes of {item['stream']}: read_artifact {item['id']}]"
         for item in result.metadata.get("artifacts", ())
     ]
 
