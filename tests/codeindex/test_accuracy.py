@@ -111,7 +111,11 @@ def by_tree(data: bytes) -> set[Key]:
 
 
 @pytest.mark.parametrize("way", [by_scan, by_tree])
-def test_python_modules_as_jedi_sees_them(way: Callable[[bytes], set[Key]]) -> None:
+def test_python_modules_as_jedi_sees_them(
+    way: Callable[[bytes], set[Key]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = pytest.importorskip("jedi.settings", reason="needs the extra [code]: pip install 'toolcrib[code]'")
+    monkeypatch.setattr(settings, "cache_directory", str(tmp_path))  # the user's own is not made for two at once
     both = theirs = mine = 0
     for module in MODULES:
         file = source_of(module)

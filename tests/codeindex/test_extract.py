@@ -111,28 +111,28 @@ HOSTILE = {
     "brackets": b"(" * 100_000,
     "braces": b"{" * 100_000,
     "closing": b"]" * 100_000,
-    "one line": b"a + " * 250_000,
+    "one line": b"a + " * 100_000,
     "calls": b"f(" * 100_000,
     "functions": b"function f() {" * 50_000,
     "classes": b"class A {" * 50_000,
     "nested functions": b"function f() {" * 20_000 + b"}" * 20_000,
     "nested lists": b"[" * 50_000 + b"]" * 50_000,
-    "definitions": b"def f(): pass\n" * 50_000,
-    "quotes": b"'" * 500_001,
-    "double quotes": b'"' * 500_001,
-    "backslashes": b"\\" * 500_000,
-    "comments": b"/*" * 250_000,
-    "zeroes": b"\0" * 500_000,
-    "high bytes": b"\xff" * 500_000,
+    "definitions": b"def f(): pass\n" * 20_000,
+    "quotes": b"'" * 200_001,
+    "double quotes": b'"' * 200_001,
+    "backslashes": b"\\" * 200_000,
+    "comments": b"/*" * 100_000,
+    "zeroes": b"\0" * 200_000,
+    "high bytes": b"\xff" * 200_000,
     "half characters": b"a\xe2\x82" * 100_000,
     "characters": "€".encode() * 100_000,
     "conditions": b"a ? b : " * 60_000,
-    "generics": b"A<" * 100_000,
-    "stars": b"*" * 300_000,
+    "generics": b"A<" * 50_000,
+    "stars": b"*" * 200_000,
 }
 
 
-@pytest.mark.parametrize("language", ["javascript", "cpp", "bash"])
+@pytest.mark.parametrize("language", ["javascript", "bash"])
 @pytest.mark.parametrize("what", HOSTILE)
 def test_a_file_that_was_made_to_be_slow_ends_in_bounded_time(
     language: str, what: str, monkeypatch: pytest.MonkeyPatch

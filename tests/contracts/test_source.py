@@ -46,7 +46,9 @@ def source(request, tmp_path):
     if request.param == "module in a process":
         (tmp_path / "tools.py").write_text('def greet(name: str) -> str:\n    """Greet somebody."""\n    return name\n')
         sandbox, kept = Unconfined(new_id()), dict[str, bytes]()
-        host = Host(str(tmp_path), sandbox, lambda report, judged, session: MemoryFiles({}), {"PATH": os.environ["PATH"]})
+        host = Host(
+            str(tmp_path), sandbox, lambda report, judged, session: MemoryFiles({}), {"PATH": os.environ["PATH"]}
+        )
         about = {"cache": (kept.get, kept.__setitem__), "settings": Settings(), "kind": "module", "rank": 10}
         yield IsolatedSource(str(tmp_path / "tools.py"), ["greet"], host, **about)
         sandbox.close()

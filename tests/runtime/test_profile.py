@@ -470,7 +470,9 @@ def test_a_projects_profile_stands_over_all_of_the_users(place: Place) -> None:
 
 def test_a_project_alone_may_have_a_profile(place: Place) -> None:
     place.program("greet")
-    place.project(reviewer="toolsets: {filesystem: {}}\nsources: {without: ['custom_tool_*', write_file, edit_file, delete_file]}")
+    place.project(
+        reviewer="toolsets: {filesystem: {}}\nsources: {without: ['custom_tool_*', write_file, edit_file, delete_file]}"
+    )
     assert place.tools("reviewer") == {name: said for name, said in FILES.items() if said == "preApproved"}
 
 

@@ -123,7 +123,12 @@ def test_a_projects_profile_that_is_no_file_is_none(kind: str, home: Path, works
     assert (done.returncode, "there is no profile 'p'" in done.stderr) == (2, True)
     put(home / "profiles" / "p.yaml", "toolsets: {shell: {}}")
     listed = json.loads(run_cli("list", "--profile", "p", "--json").stdout)
-    assert [tool["name"] for tool in listed["tools"] if tool["source"] == "builtin"] == ["job_kill", "job_list", "job_output", "run_command"]
+    assert [tool["name"] for tool in listed["tools"] if tool["source"] == "builtin"] == [
+        "job_kill",
+        "job_list",
+        "job_output",
+        "run_command",
+    ]
     if kind != "directory":  # an empty one is nothing that trust could be about
         assert "custom_tool_evil" not in [tool["name"] for tool in listed["tools"]]
         assert not (workspace / "canary").exists()

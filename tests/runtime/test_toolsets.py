@@ -26,13 +26,9 @@ FILES = {
 }
 JOBS = dict.fromkeys(("job_output", "job_kill", "job_list"), "preApproved")
 SHELL = {"run_command": "ask", **JOBS}
-READING = dict.fromkeys(
-    """
-    glob grep todo_write todo_read search_code get_codebase_map get_symbol_info get_imports_exports
-    build_dependency_graph resolve_symbol find_references detect_project_type extract_conventions get_project_overview
-    """.split(),
-    "preApproved",
-)
+READING = {
+    name: "preApproved" for toolset in ("search", "todos", "code", "project") for name in toolsets.TOOLSETS[toolset]
+}
 """The toolsets that change nothing."""
 WORKSHOP = {
     "build_custom_tool": "ask",

@@ -13,10 +13,13 @@ from ..core.jsontext import JSON
 from ..core.limits import Limits
 from ..core.process import Command
 from ..core.tool import Capabilities, Hooks, Subject, Tool
+from ..core.workspace import Workspace
+from ._place import veil_from
 from ._tool import builtin, in_process
 
 if TYPE_CHECKING:
     from ..codeindex.query import Code
+    from ..codeindex.view import View
 
 INSTALL = "pip install 'toolcrib[code]'"
 LONGEST_NAME = 500
@@ -48,7 +51,12 @@ def code_tool(name: str, description: str, properties: dict[str, JSON], ask: Ask
             raise ToolError(message, code="ENGINE_NOT_AVAILABLE", details={"install": INSTALL})
         from ..codeindex.query import Code  # late: nobody who does not ask about code pays for it
 
-        code = Code(cast(Any, ctx.code), ctx.workspace, partial(_started, ctx))
+        with ctx.workspace.directory(".") as top:
+            veil = veil_from(ctx, top.real)
+        if veil is None:
+            code = Code(cast(Any, ctx.code), ctx.workspace, partial(_started, ctx))
+        else:  # and without the precise engine, which reads files by itself
+            code = Code(_Veiled(ctx.code, veil), ctx.workspace)
         answer, failure = await settle(ask(code, args))
         if failure is None:
             return answer
@@ -71,6 +79,17 @@ def code_tool(name: str, description: str, properties: dict[str, JSON], ask: Ask
         capabilities=Capabilities(requires_code=True, idempotent=True),
         hooks=Hooks(touches=_touches),
     )
+
+
+class _Veiled:
+    """The index, without files that rules keep from being read."""
+
+    def __init__(self, index: Any, veil: Callable[[str], bool]) -> None:
+        self._index, self._veil = index, veil
+
+    async def settled(self, files: Workspace) -> "View":
+        view: View = await self._index.settled(files)
+        return view.without(self._veil)
 
 
 async def _started(ctx: Context, argv: tuple[str, ...], stdin: bytes) -> bytes:

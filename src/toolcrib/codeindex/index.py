@@ -66,6 +66,14 @@ class CodeIndex:
         snapshot, reread = await asyncio.shield(turn.task)
         return View(snapshot, files, settled_ms=(time.perf_counter() - began) * 1000, reread=reread)
 
+    async def close(self) -> None:
+        """Give up what is being settled on this loop; whoever waits for it is told."""
+        here = id(asyncio.get_running_loop())
+        tasks = [turn.task for (loop, _), turn in self._turns.items() if loop == here]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
     async def _settle(self, turn: "_Turn", key: tuple[int, str], files: Workspace) -> tuple[Snapshot, int]:
         if turn.before is not None:
             await asyncio.wait([turn.before.task])

@@ -1,7 +1,7 @@
 """The source tree as it was at one moment: what is where, and who speaks of it."""
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from ..core.errors import ToolError
@@ -28,6 +28,13 @@ class View:
         """How many files were left out, for each reason: `too large`, `minified`, `binary`,
         `unreadable`, `too many`."""
         return self._snapshot.skipped
+
+    def without(self, hides: Callable[[str], bool]) -> "View":
+        """The same tree, as if some of its files were not there."""
+        known = self._snapshot
+        gone = set(filter(hides, known.paths))
+        left = known.changed([], gone, known.watched) if gone else known
+        return View(left, self._files, settled_ms=self.settled_ms, reread=self.reread)
 
     def paths(self) -> Sequence[str]:
         """All files of a known language, sorted."""

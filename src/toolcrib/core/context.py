@@ -65,18 +65,8 @@ class Context:
     """One call's view of the world, handed to the tool that runs it."""
 
     __slots__ = (
-        "_hands",
-        "_judged",
-        "evidence",
-        "host",
-        "limits",
-        "over",
-        "placed",
-        "report",
-        "request",
-        "tool_name",
-        "veil",
-    )
+        "_hands", "_judged", "evidence", "host", "limits", "over", "placed", "report", "request", "tool_name", "veil",
+    )  # fmt: skip
 
     def __init__(self, host: Host, call: Call, limits: Limits, hands: Hands, verdict: "Verdict | None" = None) -> None:
         self.host, self.request, self.limits, self._hands = host, call, limits, hands

@@ -38,6 +38,11 @@ class CodeEngine:
             self._index = CodeIndex(cache=self._cache, run=self._run)
         return await self._index.settled(files, words=words)
 
+    async def close(self) -> None:
+        """Give up what is being looked at."""
+        if self._index is not None:
+            await self._index.close()
+
     async def _run(self, argv: tuple[str, ...], stdin: bytes) -> bytes:
         mark = f"{self._identity}-code{next(self._count)}"
         env = {"TOOLCRIB_CALL_ID": mark, **self._above}

@@ -86,6 +86,7 @@ class Crib:
         self._blobs = Blobs(home)
         self._sandbox = Unconfined(identity, name="off" if config.sandbox == "off" else "process")
         self._readings = Readings(SeenFiles(home), nameless=identity)
+        self._code = code_engine(home, self._sandbox, identity=identity, environ=environ)
         self._host = Host(
             workspace,
             self._sandbox,
@@ -93,7 +94,7 @@ class Crib:
             environ,
             self.artifacts,
             self._blobs,
-            code=code_engine(home, self._sandbox, identity=identity, environ=environ),
+            code=self._code,
             id=identity,
             secrets=self._secrets_of,
             conceal=self._vault.conceal,
@@ -292,6 +293,8 @@ class Crib:
             await self.registry.shutdown_all()
         finally:
             await self._belongings.close()
+            if self._code is not None:
+                await self._code.close()
             self._readings.close()
             self._sandbox.close()
             self.audit.close()
