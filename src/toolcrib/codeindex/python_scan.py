@@ -86,7 +86,7 @@ class _Scan:
 
     def run(self) -> Scanned:
         """Go through the statements. Written out in one piece: there are thousands, and every step counts."""
-        text, long, stack, odd = self.text, self.long, self.stack, self.odd
+        text, long, stack, odd, definitions = self.text, self.long, self.stack, self.odd, self.definitions
         nowhere = len(text), len(text) + 1
         turn, (start, end) = 0, long[0] if long else nowhere
         begin = anchor = level = 0
@@ -107,13 +107,21 @@ class _Scan:
                 what, depth = match.lastindex, after - at
                 if odd and depth:
                     depth = _width(text[at:after])
-                if what == _IMPORTS:
-                    self._imports(after, self._line_of(at))
-                    continue
                 if what == _DEFINES:
                     while stack[-1][0] >= depth:
                         stack.pop()
-                    self._define(match, at, depth)
+                    _, scope, local, known = stack[-1]
+                    name = match[_DEFINES].decode("utf-8", "replace")
+                    is_class = match[_CLASS] is not None
+                    kind = "class" if is_class else "method" if scope and not local else "function"
+                    public = known and not local and (name[0] != "_" or _is_public(name))
+                    self.line = line = self.line + text.count(b"\n", self.seen, at)
+                    self.seen = at
+                    definitions.append((name, kind, line, match.start(_DEFINES) - at, 0, scope, public))
+                    stack.append((depth, f"{scope}.{name}" if scope else name, not is_class, public))
+                elif what == _IMPORTS:
+                    self._imports(after, self._line_of(at))
+                    continue
                 elif what == _BLOCK:
                     while stack[-1][0] >= depth:
                         stack.pop()
@@ -141,25 +149,33 @@ class _Scan:
         self.seen = at
         return line
 
-    def _define(self, match: "re.Match[bytes]", at: int, depth: int) -> None:
-        _, scope, local, known = self.stack[-1]
-        name = match[_DEFINES].decode("utf-8", "replace")
-        is_class = match[_CLASS] is not None
-        kind = "class" if is_class else "method" if scope and not local else "function"
-        public = known and not local and (name[0] != "_" or _is_public(name))
-        self.definitions.append((name, kind, self._line_of(at), match.start(_DEFINES) - at, 0, scope, public))
-        self.stack.append((depth, f"{scope}.{name}" if scope else name, not is_class, public))
-
     def _assign(self, match: "re.Match[bytes]", at: int) -> None:
+        """Take down the names that an assignment gives a value to, and where each stands."""
+        line = self._line_of(at)
+        sign = match[_SIGN]
+        if match.lastindex == _ALIAS:
+            self._variable(match[_ALIAS], line, match.start(_ALIAS) - at, "type")
+        elif sign == b"=" or sign == b":":
+            self._variable(match[_NAMED], line, match.start(_NAMED) - at)
+            behind = match.end()
+            while sign == b"=" and (more := _CHAIN.match(self.text, behind)) is not None:
+                self._variable(more[1], line, more.start(1) - at)
+                behind = more.end()
+        elif (whole := _TUPLE.match(self.text, match.end(1))) is not None:
+            start_of_line = counted = at
+            for each in _TARGET.finditer(self.text, whole.start(1), whole.end(1)):
+                where = each.start(1)
+                if below := self.text.count(b"\n", counted, where):
+                    line, start_of_line = line + below, self.text.rfind(b"\n", counted, where) + 1
+                counted = where
+                self._variable(each[1], line, where - start_of_line)
+
+    def _variable(self, raw: bytes, line: int, column: int, kind: str = "") -> None:
         _, scope, _, known = self.stack[-1]
-        row, start_of_row, counted = self._line_of(at), at, at
-        for where, raw in self._targets(match):
-            name = raw.decode("utf-8", "replace")
-            kind = "type" if match.lastindex == _ALIAS else _kind_of(name, scope)
-            if below := self.text.count(b"\n", counted, where):
-                row, start_of_row = row + below, self.text.rfind(b"\n", counted, where) + 1
-            counted = where
-            self.definitions.append((name, kind, row, where - start_of_row, 0, scope, known and _is_public(name)))
+        name = raw.decode("utf-8", "replace")
+        kind = kind or ("constant" if name.isupper() else "field" if scope else "variable")
+        public = known and (name[0] != "_" or _is_public(name))
+        self.definitions.append((name, kind, line, column, 0, scope, public))
 
     def _finished(self) -> Scanned:
         exports = _exports(self.text) if b"__all__" in self.text else []
@@ -169,23 +185,6 @@ class _Scan:
                 (*each[:6], each[0] in named) if not each[5] else each for each in self.definitions
             ]  # fmt: skip
         return self.definitions, self.imports, exports
-
-    def _targets(self, match: "re.Match[bytes]") -> list[tuple[int, bytes]]:
-        """The names that an assignment gives a value to, and where each stands."""
-        name, sign = match.group(_NAMED), match.group(_SIGN)
-        if match.lastindex == _ALIAS:
-            return [(match.start(_ALIAS), match.group(_ALIAS))]
-        if sign == b"=" or sign == b":":
-            found = [(match.start(_NAMED), name)]
-            at = match.end()
-            while sign == b"=" and (more := _CHAIN.match(self.text, at)) is not None:
-                found.append((more.start(1), more.group(1)))
-                at = more.end()
-            return found
-        whole = _TUPLE.match(self.text, match.end(1))
-        if whole is None:
-            return []
-        return [(each.start(1), each.group(1)) for each in _TARGET.finditer(self.text, whole.start(1), whole.end(1))]
 
     def _imports(self, at: int, line: int) -> None:
         text = self.text
@@ -302,10 +301,6 @@ def _line_end(text: bytes, at: int) -> int:
 def _width(indent: bytes) -> int:
     """Of white space at the start of a line: a tab goes on to the next eighth column, a form feed to the first."""
     return len(indent.rpartition(b"\f")[2].expandtabs())
-
-
-def _kind_of(name: str, scope: str) -> str:
-    return "constant" if name.isupper() else "field" if scope else "variable"
 
 
 def _is_public(word: str) -> bool:
