@@ -121,10 +121,20 @@ def _setup_cfg(survey: Survey, path: str) -> Iterator[Claim]:
             yield Claim(RUNTIME, "Python", here, value)
 
 
+_DEEPENING = re.compile(r"[-+*/%&|^~@.(\[{<>!]|\b(?:not|lambda|if|elif|for|await|yield|in|is|and|or)\b")
+"""Whatever can put one expression into another. What has few of these is not nested deeply."""
+_DEEPEST = 2000
+"""Python's parser gives up at some 3000 levels, and in some versions fails ever after in the same process."""
+
+
 def _setup_py(survey: Survey, path: str) -> Iterator[Claim]:
     """The arguments of `setup(...)` that are written out."""
+    text = survey.text(path) or ""
+    if len(_DEEPENING.findall(text)) > _DEEPEST:
+        survey.note(f"{survey.shown(path)} is too intricate to be read")
+        return
     try:
-        tree = ast.parse(survey.text(path) or "")
+        tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as exc:
         survey.note(f"{survey.shown(path)}: not valid Python: {str(exc)[:100]}")
         return
