@@ -9,13 +9,17 @@ import re
 from collections.abc import Sequence
 
 _NAME = rb"[A-Za-z_\x80-\xff][A-Za-z0-9_\x80-\xff]*+"
-_GAP = rb"(?:[ \t\f]|\\\n)*+"
+_GAP = rb"(?:[ \t\f]|\\\n|(?!))*+"
 _STRING = rb"""(?!'''|\"\"\")[rRbBuUfF]{0,2}(?:'(?:[^'\\\n]++|\\.)*+'|"(?:[^"\\\n]++|\\.)*+")"""
 _BODY = (
     rb"(?:\n(?:\1(?:[ \t]++(?!(?:def|class|import|from|async[ \t]++def)[ \t\\])|\))[^\n]*+"
-    rb"|[ \t]*+(?:#[^\n]*+)?+(?=\n)))*+"
+    rb"|[ \t]*+(?:#[^\n]*+)?(?=\n)))*"
 )
-"""Lines of a function that hold nothing of interest: deeper than its first, or the end of its parameters."""
+"""Lines of a function that hold nothing of interest: deeper than its first, or the end of its parameters.
+
+Not possessive: up to Python 3.11.4, a possessive group whose last way fails halfway through keeps what it has taken by
+then. Elsewhere here the last way is therefore `(?!)`, which takes nothing.
+"""
 _STATEMENT = re.compile(
     rb"\n([ \t\f]*+)(?:"
     rb"(?:async[ \t]++)?+(?:(class)|def)[ \t]++(" + _NAME + rb")(?=[ \t]*+[(:\[\\])(?(2)|[^\n]*+" + _BODY + rb")"
@@ -29,22 +33,22 @@ _STATEMENT = re.compile(
 _BACKSLASH, _HASH, _COMMA = b"\\#,"
 _CLASS, _DEFINES, _IMPORTS, _BLOCK, _ALIAS, _NAMED, _SIGN = 2, 3, 4, 5, 6, 7, 8
 """Its groups; the last one that took part says what it is."""
-_PREFIX = re.compile(rb"(?:[^'\"#\n\\]++|\\.|" + _STRING + rb")*+", re.DOTALL)
+_PREFIX = re.compile(rb"(?:[^'\"#\n\\]++|\\.|" + _STRING + rb"|(?!))*+", re.DOTALL)
 """From the start of a line to what ends it, begins a comment, or begins a long string."""
 _LONG_END = {
-    b'"""': re.compile(rb'(?:[^\\"]++|\\.|"(?!""))*+', re.DOTALL),
-    b"'''": re.compile(rb"(?:[^\\']++|\\.|'(?!''))*+", re.DOTALL),
+    b'"""': re.compile(rb'(?:[^\\"]++|\\.|(?!""")"|(?!))*+', re.DOTALL),
+    b"'''": re.compile(rb"(?:[^\\']++|\\.|(?!''')'|(?!))*+", re.DOTALL),
 }
 _BRACKETS = re.compile(rb"[()\[\]{}]|#[^\n]*+|" + _STRING, re.DOTALL)
 _FROM = re.compile(
-    rb"from" + _GAP + rb"([. \t]*+)((?!import\b)[A-Za-z0-9_.\x80-\xff]++)?+" + _GAP + rb"import(?![A-Za-z0-9_])" + _GAP
-    + rb"(?:\(((?:[^()#]++|#[^\n]*+)*+)\)|((?:[^\n#;\\]++|\\\n)*+))"
+    rb"from" + _GAP + rb"([. \t]*+)((?!import\b)[A-Za-z0-9_.\x80-\xff]++)?" + _GAP + rb"import(?![A-Za-z0-9_])" + _GAP
+    + rb"(?:\(((?:[^()#]++|#[^\n]*+)*+)\)|((?:[^\n#;\\]++|\\\n|(?!))*+))"
 )  # fmt: skip
-_IMPORT = re.compile(rb"import(?![A-Za-z0-9_])((?:[^\n#;\\]++|\\\n)*+)")
+_IMPORT = re.compile(rb"import(?![A-Za-z0-9_])((?:[^\n#;\\]++|\\\n|(?!))*+)")
 _NEXT = re.compile(rb"[ \t]*+;[ \t]*+(?=import|from)")
 _INLINE = re.compile(rb":[ \t]*+(?=import[ \t]|from[ \t])")
 _CHAIN = re.compile(rb"[ \t]*+(" + _NAME + rb")[ \t]*+=(?!=)")
-_TUPLE = re.compile(rb"((?:[^=\n\\#'\"{}:;]++|\\\n)*+|[(\[](?:[^=#'\"(){}\[\]:;]|#[^\n]*+)*+[)\]])[ \t]*+=(?!=)")
+_TUPLE = re.compile(rb"((?:[^=\n\\#'\"{}:;]++|\\\n|(?!))*+|[(\[](?:[^=#'\"(){}\[\]:;]|#[^\n]*+)*+[)\]])[ \t]*+=(?!=)")
 _TARGET = re.compile(rb"(?<![.\w])(" + _NAME + rb")[ \t]*+(?![A-Za-z0-9_.\[(\x80-\xff])")
 _ALL = re.compile(rb"\n[ \t]*+__all__[ \t]*+(?:(?::[^=\n]*+)?\+?=|\.(?:extend|append)\()[ \t]*+[\[(]?+([^\])]*+)")
 _LITERAL = re.compile(rb"['\"](" + _NAME + rb")['\"]")
