@@ -76,7 +76,7 @@ class _Search:
         paths = Paths(patterns, hidden=self._hidden)
         levels = [paths.start]
         with place(self._ctx, directory, ignore=self._ignore) as start:
-            prefix, found = start.prefix, self.found
+            prefix, found, ctx = start.prefix, self.found, self._ctx
 
             def prune(below: str) -> bool:
                 """Called for each directory before it is entered, so that the last level is the one we are in."""
@@ -98,21 +98,20 @@ class _Search:
                 prune=None if everywhere else prune,
                 veil=start.veil,
                 above=from_lines(start.above),
+                wanted=paths.ending(paths.start) if everywhere else None,
             )
-            fits = paths.ending(paths.start)
             for path, _, files in steps:
-                if self._ctx.over:
+                if ctx.over:
                     raise ToolError("the search was given up", code="CANCELLED")
                 if folders or not files:
                     continue
                 if not everywhere:
                     fits = paths.ending(levels[-1])
-                meant = [entry for entry in files if fits(entry.name)]
-                if meant:
-                    before = f"{prefix}{path}/" if path else prefix
-                    found += [before + entry.name for entry in meant]
-                    if self._newest:
-                        self.changed += map(_changed, meant)
+                    files = [entry for entry in files if fits(entry.name)]
+                before = f"{prefix}{path}/" if path else prefix
+                found += [before + entry.name for entry in files]
+                if self._newest:
+                    self.changed += map(_changed, files)
             self.cut |= steps.cut
             self.skipped += steps.skipped
 

@@ -27,7 +27,7 @@ class Here(NamedTuple):
     """From the start; empty for the start itself. A byte that is not UTF-8 is a lone surrogate, as `os` has it."""
     fd: int
     files: list[os.DirEntry[str]]
-    """All that is not a directory, by name: files, links (which are not followed), pipes, devices."""
+    """All that is not a directory: files, links (which are not followed), pipes, devices."""
 
 
 class Walk:
@@ -44,13 +44,14 @@ class Walk:
         veil: Callable[[str], bool] | None,
         most: int,
         above: Ignores,
+        wanted: Callable[[str], object] | None,
     ) -> None:
         self.skipped = 0
         """Directories that could not be read, or whose path is too long."""
         self.cut = False
         """There was more than it was to look at."""
         self._most, self._ignore, self._hidden, self._prune, self._keep = most, ignore, hidden, prune, keep
-        self._fd, self._above, self._veil = fd, above if ignore else NOTHING, veil
+        self._fd, self._above, self._veil, self._wanted = fd, above if ignore else NOTHING, veil, wanted
 
     def __iter__(self) -> Iterator[Here]:
         # Not kept: who stops halfway and lets go of it has its descriptors closed at once.
@@ -60,7 +61,7 @@ class Walk:
         """Written out in one piece: most directories hold two or three things, and there every step counts."""
         hidden, ignore, prune, left, veil = self._hidden, self._ignore, self._prune, self._most, self._veil
         left_out = VERSION_CONTROL if ignore or not hidden else frozenset[str]()
-        scandir, enter, leave, made = os.scandir, os.open, os.close, tuple.__new__
+        scandir, enter, leave, made, wanted = os.scandir, os.open, os.close, tuple.__new__, self._wanted
         levels: list[_Level] = []
         given_back: list[tuple[int, int]] = []
         fd, path = start, ""
@@ -69,6 +70,7 @@ class Walk:
                 folders: list[str] = []
                 files: list[os.DirEntry[str]] = []
                 dotted: list[str] = []
+                passed_over = 0
                 try:
                     entries = scandir(fd)
                     for entry in islice(entries, left):
@@ -79,16 +81,17 @@ class Walk:
                                 continue
                         if entry.is_dir(follow_symlinks=False):
                             folders.append(name)
-                        else:
+                        elif wanted is None or wanted(name):
                             files.append(entry)
-                    entries.close()
+                        else:
+                            passed_over += 1
+                    left -= len(folders) + len(files) + passed_over + (0 if hidden else len(dotted))
+                    if left <= 0:
+                        entries.close()
                 except OSError:
                     self.skipped += 1
-                left -= len(folders) + len(files)
-                if dotted:
-                    left -= 0 if hidden else len(dotted)
-                    if ignore and (present := [name for name in dotted if name in MARKERS]):
-                        ignores = ignores.inside(fd, len(path) + 1 if path else 0, present)
+                if dotted and ignore and (present := [name for name in dotted if name in MARKERS]):
+                    ignores = ignores.inside(fd, len(path) + 1 if path else 0, present)
                 if ignores.stack:
                     folders, files = self._of_interest(ignores, path, folders, files)
                 if veil is not None:
@@ -156,16 +159,20 @@ def walk(
     veil: Callable[[str], bool] | None = None,
     most: int = 1_000_000,
     above: Ignores = NOTHING,
+    wanted: Callable[[str], object] | None = None,
 ) -> Walk:
     """All directories from an open one downwards, each with its files, in the order of their names.
 
     Links are listed and never entered. With `ignore`, what ignore files say is left out; `above` is what those above
     the start say, and a file that `keep` says yes to is shown nevertheless. Without `hidden`, whatever begins with a
     dot is left out. Directories of version control are left out, unless with `hidden` and without `ignore`; so are
-    those that `prune` says yes to, and files that `veil` says yes to. At most `most` entries are looked at. A handful
+    those that `prune` says yes to, and files that `veil` says yes to
+    or whose name `wanted` says no to. At most `most` entries are looked at. A handful
     of descriptors is open at a time, however deep it goes; `fd` stays the caller's.
     """
-    return Walk(fd, ignore=ignore, hidden=hidden, prune=prune, keep=keep, veil=veil, most=most, above=above)
+    return Walk(
+        fd, ignore=ignore, hidden=hidden, prune=prune, keep=keep, veil=veil, most=most, above=above, wanted=wanted
+    )
 
 
 def _give_back(levels: list[_Level], given_back: list[tuple[int, int]]) -> None:
