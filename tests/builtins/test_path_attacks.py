@@ -18,6 +18,8 @@ import pytest
 import toolcrib
 
 SECRET = "sesame-4711"
+CODED = "sesame_4711"
+"""The name of a function outside."""
 TOOLS: dict[str, dict[str, Any]] = {
     "read_file": {},
     "write_file": {"content": "overwritten"},
@@ -29,7 +31,19 @@ TOOLS: dict[str, dict[str, Any]] = {
     "file_info": {},
     "glob": {"pattern": "**/*"},
     "grep": {"pattern": "sesame"},
+    "search_code": {"query": "sesame*"},
+    "get_codebase_map": {},
+    "build_dependency_graph": {},
+    "find_references": {"symbol": CODED},
+    "get_symbol_info": {"symbol": CODED},
+    "resolve_symbol": {"symbol": CODED},
+    "get_imports_exports": {},
+    "detect_project_type": {},
+    "extract_conventions": {},
+    "get_project_overview": {},
 }
+BY_FILE = ("get_symbol_info", "resolve_symbol", "get_imports_exports")
+"""Those that call the path `file`."""
 
 
 @pytest.fixture
@@ -38,6 +52,9 @@ def yard(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
     for place in ("secret", "outside/secret", "outside/deep/secret", "work-evil/secret", "wor/secret"):
         (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / place).write_text(SECRET)
+    for place in ("outside", "outside/deep", "work-evil"):
+        (tmp_path / place / "told.py").write_text(f"import hidden_module\n\ndef {CODED}():\n    return '{SECRET}'\n")
+        (tmp_path / place / "pyproject.toml").write_text(f'[project]\nname = "{SECRET}"\n')
     (workspace / "sub" / "deep").mkdir(parents=True)
     (workspace / "sub" / "file").write_text("inside")
     links = {
@@ -109,6 +126,7 @@ def attacks(yard: Path) -> list[str]:
         "//secret",
     )
     found += [link + rest for link in linked for rest in below]
+    found += [f"{link}/told.py" for link in linked] + ["../outside/told.py", "sub/../../work-evil/told.py"]
     found += [
         "abs_file",
         "rel_file",
@@ -244,11 +262,13 @@ def test_nothing_outside_is_read_or_written(yard: Path, home: Path, workspace: P
 
     async def attack() -> list[tuple[str, toolcrib.Result]]:
         async with toolcrib.open(workspace=workspace, home=home, approver=toolcrib.SaysYes()) as crib:
-            return [(path, await crib.call(tool, {**TOOLS[tool], "path": path})) for path in attacks(yard)]
+            where = "file" if tool in BY_FILE else "path"
+            return [(path, await crib.call(tool, {**TOOLS[tool], where: path})) for path in attacks(yard)]
 
     for path, result in asyncio.run(attack()):
         said = str(result.to_dict())
         assert SECRET not in said.replace(repr(TOOLS[tool]), ""), path
+        assert "told.py" not in said.replace(path, ""), path
         assert "root:" not in said, path
         if result.success:
             assert inside(path, result, workspace), (path, result)

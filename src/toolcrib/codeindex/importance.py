@@ -82,7 +82,7 @@ def _mentions(
     for number, path in enumerate(paths):
         if number % 200 == 0 and stop():
             break
-        for word in known & set(tree.words(path)):
+        for word in known & set(tree.view.words(path)):
             users[word].append(path)
     language = {path: _FAMILY.get(each := tree.view.language(path), each) for path in paths}
     for word, mentioning in sorted(users.items()):  # the sum of the same numbers depends on their order

@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from functools import cached_property
 
-from .segment import WORDS
 from .view import View
 
 Reads = Callable[[str], bytes | None]
@@ -81,11 +80,6 @@ class Tree:
                         name = f"{each.scope}.{each.name}" if each.scope else each.name
                         found[name.replace("\\", ".").replace("::", ".")].append(path)
         return dict(found)
-
-    def words(self, path: str) -> list[bytes]:
-        """All identifiers in a file, wherever they stand: `View.mentioning`, the other way round."""
-        place = self.view._snapshot.place(path)
-        return place[0].text(WORDS, place[1]).split() if place else []
 
     def ending(self, tail: str) -> list[str]:
         """The paths that are `tail`, or end with it after a slash."""

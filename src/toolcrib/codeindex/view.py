@@ -74,6 +74,11 @@ class View:
             return self.paths() if word else ()
         return sorted({*self._snapshot.wordless, *(path for path, _, _ in self._holding(WORDS, words))})
 
+    def words(self, path: str) -> list[bytes]:
+        """All identifiers in a file, wherever they stand: `mentioning`, the other way round."""
+        place = self._snapshot.place(path)
+        return place[0].text(WORDS, place[1]).split() if place else []
+
     def read(self, path: str) -> bytes:
         """What is in a file now, up to the size that is indexed; as UTF-8 where it was written in UTF-16.
 
