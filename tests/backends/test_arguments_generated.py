@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.soak import turns
 
 import toolcrib
 
@@ -62,7 +63,7 @@ else:
 """
 )
 COMPILER = shutil.which(os.environ.get("CC", "cc"))
-SETS = 2000 if COMPILER else 200
+SETS = turns(2000, 600) if COMPILER else 200
 AT_ONCE = 4
 NAMES = ("a", "b.c", "d-e", "F_9")
 LONG = 100 * 1024

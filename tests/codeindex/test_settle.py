@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.soak import turns
 
 from toolcrib.codeindex import listing, settle
 from toolcrib.codeindex.examine import examine
@@ -16,7 +17,7 @@ from toolcrib.codeindex.view import View
 from toolcrib.sandbox.guard import GuardedFiles
 
 SECRET = "def secret_of_somebody_else(): pass\n"
-EDITS = 1000
+EDITS = turns(1000, 300)
 
 
 class Tree:

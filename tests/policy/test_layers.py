@@ -5,6 +5,8 @@ import random
 from pathlib import Path
 from typing import Any
 
+from tests.soak import turns
+
 import toolcrib
 from toolcrib.builtins import TOOLS
 from toolcrib.core.call import Call
@@ -21,7 +23,7 @@ from toolcrib.policy.rules import RulePolicy, Toolset
 from toolcrib.sandbox.places import Places
 from toolcrib.testing import MemoryFiles, ScriptedSandbox
 
-CASES = 10_000
+CASES = turns(10_000, 3_000)
 PATTERNS = ["git", "git status", "git status|log", "git push --force", "ls", "rm", "rm -rf", "*"]
 COMMANDS = [
     "git status", "git push --force", "ls && rm x", "git log | ls", "time rm -rf x", "rm $(x)", "git -c a=b status",

@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 import pytest
+from tests.soak import turns
 
 from toolcrib.core.process import Completed
 from toolcrib.sandbox import warm as pool
@@ -357,7 +358,7 @@ def test_a_descriptor_can_be_handed_over(yard, channel) -> None:
     assert done.stdout.text().split()[0] == "there"
 
 
-def test_ten_thousand_runs_leave_nothing(yard) -> None:
+def test_thousands_of_runs_leave_nothing(yard) -> None:
     """Also when they are cut off, crash or leave something behind now and then."""
     script = yard.python(
         "import json, os, sys\nkind = sys.argv[1]\nif kind == 'crash': os.kill(os.getpid(), 9)\n"
@@ -376,7 +377,7 @@ def test_ten_thousand_runs_leave_nothing(yard) -> None:
         gc.collect()
         [worker] = workers_of(yard)
         before = usage(worker._process.pid)
-        await asyncio.gather(*(some(kinds * 49) for _ in range(4)))
+        await asyncio.gather(*(some(kinds * turns(49, 9)) for _ in range(4)))
         gc.collect()
         after = usage(worker._process.pid)
         assert after["descriptors"] == before["descriptors"]
