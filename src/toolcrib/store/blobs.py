@@ -76,6 +76,29 @@ class Blobs:
             self._known[path, digest] = (copy, identity)
         return copy
 
+    def verified_text(self, data: bytes, name: str) -> str:
+        """The path of a file of ours with this name and these very bytes, for what stands in no file of its own.
+
+        Raises:
+            ToolError: it could not be written; nothing is left of it.
+        """
+        digest = digest_of(data)
+        known = self._known.get((name, digest))
+        if known is not None and _identity(known[0]) == known[1]:
+            return known[0]
+        with _room(name):
+            copy = self._home.file(*_PLACE, _hex(digest, name), name)
+            if not self._is_intact(copy, digest):
+                with self._draft() as (draft, file):
+                    _write(file, data)
+                    self._place(draft, file, copy, _PROGRAM)
+            identity = _identity(copy)
+        if identity is None or not _is_private(identity, _PROGRAM):
+            raise ToolError(f"{copy} does not stay as it was written; nothing ran", code="RESOURCE_EXHAUSTED")
+        if time.time_ns() - identity[2] > _RACY_NS:
+            self._known[name, digest] = (copy, identity)
+        return copy
+
     def verified_folder(self, path: str, digest: str, listing: str) -> str:
         """The path of a folder's copy with exactly the files listed, whatever lies at `path` by now.
 

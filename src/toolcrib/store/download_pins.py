@@ -1,0 +1,61 @@
+"""Which file a person took for the right one, for programs whose declaration does not say: by URL, its digest."""
+
+import fcntl
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ..core.errors import ConfigError, InvalidJson
+from ..core.jsontext import dump, parse
+from .home import Home
+
+NAME = "download_pins.json"
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+
+
+class DownloadPins:
+    """A small file of the home, written whole or not at all."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self.path = home.file(NAME)
+
+    def get(self, url: str) -> str:
+        """The digest that a person took for the file at this URL; empty when nobody did.
+
+        Raises:
+            ConfigError: the file is not what we write.
+        """
+        return self._all().get(url, "")
+
+    def add(self, url: str, digest: str) -> None:
+        """Raises: `ConfigError`, when the file is not what we write; `OSError`, when it cannot be written."""
+        with self._alone():
+            self._home.replace(dump({**self._all(), url: digest}) + b"\n", NAME)
+
+    def _all(self) -> dict[str, str]:
+        try:
+            with open(self.path, "rb") as file:
+                found = parse(file.read())
+        except FileNotFoundError:
+            return {}
+        except OSError as exc:
+            raise ConfigError(f"it cannot be read: {exc.strerror}", path=self.path) from None
+        except InvalidJson as exc:
+            raise ConfigError(f"{exc}; remove the file, and you are asked again", path=self.path) from None
+        if not isinstance(found, dict) or not all(
+            isinstance(digest, str) and _DIGEST.fullmatch(digest) for digest in found.values()
+        ):
+            raise ConfigError("it is no list of digests; remove the file, and you are asked again", path=self.path)
+        return found
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Two who add at once must not lose one."""
+        fd = os.open(self._home.directory(), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(fd)
