@@ -61,7 +61,8 @@ async def examine_manifest(path: str, crib: Crib) -> Checked:
     if found is None:
         return Checked(path, None, tuple(findings))
     search_path = os.environ.get("PATH", os.defpath) if "PATH" in crib.config.variables else os.defpath
-    findings += file_findings(os.path.join(folder, found.entrypoint), search_path)
+    if found.entrypoint:
+        findings += file_findings(os.path.join(folder, found.entrypoint), search_path)
     exposed = crib.config.prefix + found.name
     findings += _name_findings(exposed, found, crib.config.prefix)
     findings += _description_findings(found.schema)

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ..backends.declared import Surroundings
 from ..backends.folder import LEFT_OUT, LINK, MANIFEST, Content, paths_in, read_folder, states_of
 from ..core.errors import ToolcribError
 from ..core.jsontext import dump, parse
@@ -44,11 +45,15 @@ class ManifestSource:
         place: Place | None = None,
         skipped: Callable[[Problem], None] = lambda problem: None,
         versions: Versions | None = None,
+        around: Callable[[], Surroundings] | None = None,
     ) -> None:
-        """`search_path` is the PATH that a tool gets. Without `versions`, those of required programs do not count."""
+        """`search_path` is the PATH that a tool gets. Without `versions`, those of required programs do not count.
+
+        `around` is what tools with a `backend:` are handed; without it there are none.
+        """
         self.directory, self.rank = directory, rank
         self._search_path, self._versions = search_path, versions
-        self._offering = Offering(directory, settings, of_project=place is not None)
+        self._offering = Offering(directory, settings, of_project=place is not None, around=around)
         self._cache = ManifestCache(directory, *cache)
         self._place, self._skipped = place, skipped
         self._stamp: list[int] = []
@@ -177,6 +182,8 @@ class ManifestSource:
             first, *others = wrong
             rest = f" (and {len(others)} more; type: toolcrib check {self.directory}/{name})" if others else ""
             return first.code, str(first)[:_MESSAGE] + rest, first.line, first.column
+        if found.declaration:
+            return found.declaration, content.digest
         schema, names = dump(found.schema).decode(), tuple(found.schema.get("properties", ()))
         wishes = tuple(found.wishes) if any(found.wishes) else ()
         more = (found.seconds, found.output_bytes, found.claims, wishes, found.replaces, found.warm, found.closed)

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 from .. import __version__
 from ..backends.folder import MANIFEST
 
-_FORMAT = f"2 of {__version__}"
+_FORMAT = f"3 of {__version__}"
 """Another version of this package may read a manifest otherwise, so it reads them all again."""
 _SUM_BYTES = 4
 _ALL_BITS = 2**64 - 1
 STATE_BYTES = 3 * 8
 """Of one path."""
-PROBLEM, TOOL = 4, 7
-"""How many fields an answer has that is a problem, and one that is a tool."""
+PROBLEM, TOOL, DECLARED = 4, 7, 2
+"""How many fields an answer has that is a problem, one that is a tool, and one that is a tool with a `backend:`."""
 MORE = TOOL - 1
 """Where in a tool's answer stands what few tools say; nothing, where it says none of it."""
 
@@ -42,7 +42,8 @@ Kept = tuple[str, bytes, str, tuple[Any, ...]]
 - their states as `backends.folder` finds them, packed; none when the folder is to be read again;
 - the listing of its files, as `backends.folder` writes it; empty for a folder that is no tool;
 - the answer: description, version, entrypoint, schema, argument names, digest and the rest of a tool; or code, message,
-  line and column of a problem; or nothing where it was not parsed.
+  line and column of a problem; or the declaration, as JSON, and digest of a tool with a `backend:`; or nothing where it
+  was not parsed.
 """
 
 

@@ -1,5 +1,6 @@
 """What a `tool.yaml` says, and everything that is wrong with it, each fault with its place and what puts it right."""
 
+import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import fields
@@ -10,10 +11,11 @@ from .. import __version__
 from ..backends.folder import FILE, LINK, MANIFEST, File, Wishes
 from ..backends.quantity import duration, size
 from ..core.errors import ToolcribError
-from ..core.jsontext import JSON
+from ..core.jsontext import JSON, dump
 from ..core.schema import Schema
 from ..core.tool import NAME, Capabilities
 from ..store.yamltext import Document, NotPlain, parse
+from .declared import LOOKED_AT, Stand, declared_tool
 from .form import At, Fault, Form, kind, shown
 from .requirement import REQUIREMENT, UNMET, is_older
 
@@ -61,6 +63,8 @@ class Manifest(NamedTuple):
     warm: bool
     closed: bool
     """Whether its schema takes no other arguments than those it names."""
+    declaration: str = ""
+    """All of it as JSON, where a `backend:` says how it runs and not an entrypoint."""
 
 
 def read_manifest(
@@ -74,7 +78,23 @@ def read_manifest(
         document = parse(data, path)
     except NotPlain as exc:
         return None, (Fault(exc.code, exc.message, "put that line right", "", *(exc.mark or ())),)
+    if isinstance(document.value, dict) and "backend" in document.value:
+        return _declared(document, folder)
     return _Reader(document).read(folder, files)
+
+
+def _declared(document: Document, folder: str) -> tuple[Manifest | None, tuple[Fault, ...]]:
+    """One of the form that skills have as well."""
+    stand = Stand(document.path, os.path.dirname(document.path), "")
+    tool, faults = declared_tool(document, (), stand=stand, around=LOOKED_AT)
+    if tool is None or faults:
+        return None, faults
+    if tool.name != folder:
+        message = f"`name` is {tool.name}, and the folder is called {shown(folder)}"
+        line, column = document.mark("name") or (1, 1)
+        return None, (Fault("TOOL_NAME_INVALID", message, "rename one of them", "/name", line, column),)
+    about = (tool.name, tool.description, tool.version, "", tool.input_schema, None, None, (), _NO_WISHES, (), False)
+    return Manifest(*about, closed=True, declaration=dump(document.value).decode()), ()
 
 
 class _Reader(Form):

@@ -1,17 +1,20 @@
 """What is offered of the folders of one tools directory: tools, and problems in the place of others."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ..backends.arguments import Carried
-from ..backends.folder import MANIFEST, FolderBackend, Wishes
+from ..backends.declared import Surroundings
+from ..backends.folder import MANIFEST, FolderBackend, Wishes, content_of
+from ..core.errors import ToolcribError
+from ..core.jsontext import parse
 from ..core.limits import Limits
 from ..core.schema import Schema
 from ..core.source import Loaded, Problem
 from ..core.tool import NAME, Capabilities, Hooks, Tool
 from .executable import CAPABILITIES, Settings
-from .manifest_cache import MORE, PROBLEM, TOOL, Kept, More
+from .manifest_cache import DECLARED, MORE, PROBLEM, TOOL, Kept, More
 from .requirement import UNMET
 
 _made = tuple.__new__
@@ -37,8 +40,16 @@ class Misread(Problem):
 class Offering:
     """Makes tools of what is known of folders. A thousand are made before the first list is shown."""
 
-    def __init__(self, directory: str, settings: Settings, *, of_project: bool) -> None:
-        self._directory, self._settings, self._of_project = directory, settings, of_project
+    def __init__(
+        self,
+        directory: str,
+        settings: Settings,
+        *,
+        of_project: bool,
+        around: Callable[[], Surroundings] | None = None,
+    ) -> None:
+        """`around` is what tools with a `backend:` are handed; without it there are none."""
+        self._directory, self._settings, self._of_project, self._around = directory, settings, of_project, around
         self._limits: dict[tuple[float | None, int | None], Limits] = {}
 
     def offer(self, now: Mapping[str, Kept], objections: Mapping[str, str], lacking: Mapping[str, str]) -> Loaded:
@@ -52,6 +63,13 @@ class Offering:
                 if problem := self._against(name, exposed, kept, objections, lacking):
                     problems.append(problem)
                 if problem or not answer:
+                    continue
+                if len(answer) == DECLARED:
+                    made = self._declared(name, *answer)
+                    if isinstance(made, Problem):
+                        problems.append(made)
+                    else:
+                        tools[name] = made
                     continue
             tools[name] = self._tool(name, exposed, listing, answer)
             if answer[MORE] and (replaces := More(*answer[MORE]).replaces):
@@ -104,6 +122,27 @@ class Offering:
         )
         return _made(Tool, tool)
 
+    def _declared(self, name: str, declaration: str, digest: str) -> Tool | Problem:
+        """A tool of the form that skills have as well."""
+        from ..store.yamltext import Document  # late: it brings YAML, and few tools are of this form
+        from .declared import Stand, declared_tool
+
+        folder, settings = f"{self._directory}/{name}", self._settings
+        path = f"{folder}/{MANIFEST}"
+        if self._around is None:
+            return self._problem(name, "ENGINE_NOT_AVAILABLE", "this host runs no tools with a `backend:`")
+        stand = Stand(path, folder, digest, source="manifest", prefix=settings.prefix)
+        made = declared_tool(
+            Document(parse(declaration), "", path), (), stand=stand, around=self._around(), settings=settings
+        )
+        if made.tool is None:
+            fault = made.faults[0]
+            return self._misread(name, fault.code, str(fault), fault.line, fault.column, holds=self._of_project)
+        if _digest(folder) != digest:  # the backend may have read another file than was looked at
+            message = "it changes while it is read; list the tools again"
+            return self._problem(name, "TOOL_PIN_MISMATCH", message, holds=self._of_project)
+        return made.tool
+
     def _limited(self, seconds: float | None, output: int | None) -> Limits:
         """What holds for all, with a tool's own wishes. Many tools have the same ones."""
         usual = self._settings.limits
@@ -148,6 +187,13 @@ def _replaced(replacing: Mapping[str, Iterable[str]], tools: Mapping[str, Tool])
             new = by[new]
         found[old] = new
     return found
+
+
+def _digest(folder: str) -> str:
+    try:
+        return content_of(folder).digest
+    except ToolcribError:
+        return ""
 
 
 def _capabilities(claims: Iterable[str], wishes: Wishes) -> Capabilities:
