@@ -18,6 +18,8 @@ NEEDED = {
     "build": ["something"],
     "policy": ["check"],
     "grant": ["read_file", "env", "LANG"],
+    "session": ["list"],
+    "skill": ["list"],
     "serve": ["mcp"],
     "artifact": ["list"],
     "audit": ["show"],

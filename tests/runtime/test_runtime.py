@@ -331,7 +331,7 @@ def test_a_crib_that_stays_open_judges_by_the_rules_of_now(
     home: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A server may run for days; what its user blocks meanwhile is blocked. A file that is wrong changes nothing."""
-    monkeypatch.setattr("toolcrib.runtime.runtime._RULES_SECONDS", 0.0)
+    monkeypatch.setattr("toolcrib.runtime.standing_rules._SECONDS", 0.0)
     (workspace / "a").write_text("x")
     policy = home / "policy.yaml"
 

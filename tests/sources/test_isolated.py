@@ -228,7 +228,7 @@ def test_tools_that_wait_for_each_other_do_not_wait_for_a_place(modules, monkeyp
     async def work(crib: toolcrib.Crib) -> tuple[list[object], int]:
         async with asyncio.timeout(60):
             results = await asyncio.gather(*(crib.call("f") for _ in range(8)))
-        return [each.data for each in results], crib._executor.places._value
+        return [each.data for each in results], crib._view._executor.places._value
 
     assert modules.opened(work) == ([3] * 8, 2)
 

@@ -15,6 +15,8 @@ VERBS = {
     "policy": "look at the rules, explain a decision, take approvals back",
     "approve": "answer a call that waits for a person",
     "grant": "let a tool have more than the default",
+    "session": "begin, look at and end sessions",
+    "skill": "look at skills, use them in a session, find their faults",
     "serve": "offer the tools to an agent (mcp)",
     "artifact": "read output that was too long to show",
     "audit": "read or verify the record of every call",

@@ -30,6 +30,8 @@ class TerminalApprover:
     A person who typed the call is asked briefly, and a yes lasts until the tool changes.
     """
 
+    is_person = True
+
     def __init__(self, *, typed: bool) -> None:
         self._typed = typed
 

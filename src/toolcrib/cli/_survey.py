@@ -7,7 +7,7 @@ import shutil
 import sys
 from typing import Any
 
-from ..core.errors import ConfigError
+from ..core.errors import ToolcribError
 from ..core.jsontext import dump_ascii
 from ..core.tool import Tool
 from ..runtime.build import build
@@ -15,17 +15,26 @@ from ..runtime.compat import foreign_directories, hints
 from ..runtime.depends import depends_on, within
 from ..runtime.runtime import Crib
 from ..sources.requirement import UNMET, program_of
+from ..store.sessions import KeptSessions, SessionNotFound
 from ._text import visible
 from .list import SNAPSHOT_VERSION, snapshot_path, stamp, surroundings
 
 
-def survey(profile: str | None = None) -> dict[str, Any] | None:
-    """The answer of `list`, from the files themselves. None, with a word on stderr, when the configuration is wrong."""
+def survey(profile: str | None = None, session: str | None = None) -> dict[str, Any] | None:
+    """The answer of `list`, from the files themselves. None, with a word on stderr, when the configuration is wrong.
+
+    What a session sees besides is not kept for the next time.
+    """
     try:
-        crib = crib_here(profile)
-    except ConfigError as exc:
+        crib = crib_here(profile, session)
+        if session is not None and KeptSessions(crib.home).get(session) is None:
+            raise SessionNotFound(session)
+    except ToolcribError as exc:
         print(f"{exc.code} {visible(str(exc))}", file=sys.stderr)
         return None
+    if session is not None:
+        asyncio.run(look_once(crib))
+        return answer(crib)
     foreign = [each.path for each in foreign_directories(crib.workspace, os.environ, existing=False)]
     paths = dict.fromkeys((*depends_on(crib), *within(foreign)))  # of other systems there is a hint
     stamps = [(path, stamp(path)) for path in paths]  # before reading, so that a change is never missed
@@ -49,9 +58,9 @@ def survey(profile: str | None = None) -> dict[str, Any] | None:
     return kept
 
 
-def crib_here(profile: str | None = None) -> Crib:
+def crib_here(profile: str | None = None, session: str | None = None) -> Crib:
     """For looking only. Raises: `ConfigError`."""
-    return build(workspace=os.getcwd(), asker="list", profile=profile)
+    return build(workspace=os.getcwd(), asker="list", profile=profile, session=session)
 
 
 def answer(crib: Crib) -> dict[str, Any]:

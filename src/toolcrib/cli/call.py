@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import re
 import sys
 from collections.abc import Callable
 from contextlib import redirect_stdout
@@ -19,6 +18,7 @@ from ..policy.approvers import SaysYes
 from ..runtime.build import build
 from ..runtime.runtime import Crib
 from ..store.home import Home
+from ..store.sessions import NAME
 from ._approver import TerminalApprover, at_terminal
 from ._flags import Own, UsageError, flag_lines, split
 from ._text import visible
@@ -33,7 +33,7 @@ Call a tool. Its arguments are flags made from its schema, or one JSON object.
   --yes          answer yes, once, where a person would be asked
   --timeout S    seconds (or 1500ms, 2m) instead of the tool's own limit
   --dry-run      check everything and say what would run
-  --session ID   record the call under this session
+  --session ID   in this session: with its skills, and recorded under its name
   --profile NAME with the tools and rules of this profile
   --json         print the whole result
 
@@ -41,8 +41,14 @@ Call a tool. Its arguments are flags made from its schema, or one JSON object.
   echo '{"name": "Bob"}' | toolcrib call hello --input - --yes"""
 
 OWN = Own("--yes", "--dry-run", "--json", "--help", valued=("--input", "--timeout", "--session", "--profile"))
-SESSION = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
-EXITS = {"TOOL_NOT_FOUND": 4, "TIMEOUT": 124, "VALIDATION_ERROR": 2, "INPUT_TOO_LARGE": 2, "CONFIG_INVALID": 2}
+EXITS = {
+    "TOOL_NOT_FOUND": 4,
+    "SESSION_NOT_FOUND": 4,
+    "TIMEOUT": 124,
+    "VALIDATION_ERROR": 2,
+    "INPUT_TOO_LARGE": 2,
+    "CONFIG_INVALID": 2,
+}
 
 
 def main(argv: list[str]) -> int:
@@ -70,17 +76,27 @@ def _main(argv: list[str]) -> int:
         raise UsageError("the tool's name is empty; see: toolcrib list")
     home = Home()
     asked = Asked(home)
-    profile = before.get("--profile", _profile(words[1:]))
-    crib = build(home=home.path, approver=asked, asker="command line", typed=at_terminal(), profile=profile)
+    profile = before.get("--profile", _seeming(words[1:], "--profile"))
+    session = before.get("--session", _seeming(words[1:], "--session"))
+    crib = build(
+        home=home.path,
+        approver=asked,
+        asker="command line",
+        typed=at_terminal(),
+        profile=profile,
+        session=session and _session(session),
+    )
     asked.own_name = crib.config.offer.own_name
     return asyncio.run(_call(crib, asked, before, words))
 
 
-def _profile(words: list[str]) -> str | None:
-    """What seems to be the profile. Which words are flags is sure only when the tool is known, which depends on it."""
+def _seeming(words: list[str], valued: str) -> str | None:
+    """What seems to be the value of a flag. Which words are flags is sure only when the tool is known, which depends
+    on the profile and on the session.
+    """
     for at, word in enumerate(words):
         flag, given, name = word.partition("=")
-        if flag == "--profile" and (given or at + 1 < len(words)):
+        if flag == valued and (given or at + 1 < len(words)):
             return name if given else words[at + 1]
     return None
 
@@ -101,8 +117,8 @@ async def _call(crib: Crib, asked: "Asked", before: dict[str, Any], words: list[
             return 0
         if bare:
             raise UsageError(f"{bare[0]!r} belongs to no flag")
-        if "--session" in ours:
-            crib.session = _session(ours["--session"])
+        if ours.get("--session", crib.session) != crib.session:
+            raise UsageError("write --session once, before the tool's name: toolcrib call --session ID TOOL …")
         asked.settle(yes="--yes" in ours)
         args = _arguments(ours, flags)
         timeout = _duration(ours["--timeout"]) if "--timeout" in ours else None
@@ -116,7 +132,7 @@ async def _call(crib: Crib, asked: "Asked", before: dict[str, Any], words: list[
 
 
 def _session(text: str) -> str:
-    if not SESSION.fullmatch(text):
+    if not NAME.fullmatch(text):
         raise UsageError("--session: use 1 to 128 of A-Z a-z 0-9 _ . : -")
     return text
 
@@ -156,6 +172,10 @@ class Asked:
         """What the configuration calls a tool that is offered under another name."""
         self.waiting = False
         """A person is being asked; the screen is theirs."""
+
+    @property
+    def is_person(self) -> bool:
+        return isinstance(self._approver, TerminalApprover)
 
     def settle(self, *, yes: bool) -> None:
         if yes:

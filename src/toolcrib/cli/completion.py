@@ -15,9 +15,10 @@ EXAMPLE = """
 """
 _SECOND_WORDS = {
     "new": "executable manifest",
-    "serve": "mcp",
+    "serve": "mcp grpc",
     "audit": "show verify",
     "artifact": "show",
+    "session": "new list show end",
     "completion": "bash zsh fish",
 }
 """What may follow a verb, where that is not the name of a tool or of a file."""

@@ -11,7 +11,7 @@ import sys
 from .. import __version__
 from ._text import one_line, visible
 
-HELP = """usage: toolcrib list [--json] [--names] [--watch] [--outdated] [--profiles] [--profile NAME]
+HELP = """usage: toolcrib list [--json] [--names] [--watch] [--outdated] [--profiles] [--profile NAME] [--session ID]
 
 Show the tools on offer here, and on stderr what is not on offer and why.
 
@@ -21,6 +21,7 @@ Show the tools on offer here, and on stderr what is not on offer and why.
   --outdated   instead: approvals, grants and trust that are for another version than the one on offer
   --profiles   instead: the profiles that can be chosen here
   --profile NAME   what is on offer under this one
+  --session ID     what is on offer in this session, with the tools of its skills
 
   toolcrib list
   toolcrib list --json | jq -r '.tools[].name'
@@ -31,7 +32,8 @@ SNAPSHOT_VERSION = 3
 
 
 def main(argv: list[str]) -> int:
-    words, profile = _profile(argv)
+    words, profile = _valued(argv, "--profile")
+    words, session = _valued(words, "--session")
     wanted = set(words)
     if wanted & {"-h", "--help"}:
         print(HELP)
@@ -51,28 +53,28 @@ def main(argv: list[str]) -> int:
         from ._watching import follow
 
         return follow(lambda kept: _show(kept, wanted), apart="--json" not in wanted, profile=profile)
-    kept = read_snapshot(profile)
+    kept = read_snapshot(profile) if session is None else None
     if kept is None:
         from ._survey import survey
 
-        kept = survey(profile)
+        kept = survey(profile, session)
         if kept is None:
             return 2
     _show(kept, wanted)
     return 0
 
 
-def _profile(argv: list[str]) -> tuple[list[str], str | None]:
-    """The words without `--profile NAME`, and the name. Where that is not right, the flag stays and is unknown."""
-    words, profile = [], None
+def _valued(argv: list[str], valued: str) -> tuple[list[str], str | None]:
+    """The words without a flag and its value, and the value. Where that is not right, the flag stays and is unknown."""
+    words, value = [], None
     rest = list(argv)
     while rest:
         flag, given, name = rest.pop(0).partition("=")
-        if flag == "--profile" and profile is None and (given or rest):
-            profile = name if given else rest.pop(0)
+        if flag == valued and value is None and (given or rest):
+            value = name if given else rest.pop(0)
         else:
             words.append(flag + given + name)
-    return words, profile
+    return words, value
 
 
 def _show(kept: dict, wanted: set) -> None:  # type: ignore[type-arg]  # typing would have to be imported

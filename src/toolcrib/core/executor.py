@@ -84,7 +84,7 @@ class Executor:
             await self._approve(run, tool, verdict)
         for observer in self.observers:
             observer.ready()
-        if tool.backend.starts_process and not call.dry_run:
+        if (tool.backend.starts_process or tool.capabilities.accesses_network) and not call.dry_run:
             self._tell(Started(call, tool, run.payload, verdict.decision.wire))
         return await (self._attempt(run, tool) if call.retry is None else self._retrying(run, tool, call.retry))
 

@@ -92,6 +92,8 @@ class Tool(NamedTuple):
     hooks: Hooks = NO_HOOKS
     needs_approval: Claim | None = None
     output_schema: dict[str, JSON] | None = None
+    came_with: tuple[str, str, str] | None = None
+    """Name, version and digest of the skill that brought it."""
 
     @property
     def input_schema(self) -> dict[str, JSON]:

@@ -74,13 +74,15 @@ def records(directory: str) -> Iterator[dict[str, Any]]:
         yield record if isinstance(record, dict) else {"event": "unreadable", "at": f"{path}:{number}"}
 
 
-def fold(directory: str, *, living: frozenset[str] = frozenset()) -> Stats:
-    """The counters of every call in the record.
+def fold(directory: str, *, living: frozenset[str] = frozenset(), session: str | None = None) -> Stats:
+    """The counters of every call in the record; or of every one in a session.
 
     A call that was started, did not end, and whose runtime is not among the `living`, has an outcome nobody knows.
     """
     stats, started = Stats(), dict[str, str]()
     for record in records(directory):
+        if session is not None and record.get("session") != session:
+            continue
         if record.get("event") == "start":
             started[str(record.get("call"))] = str(record.get("tool"))
         elif record.get("event") == "call":
@@ -97,7 +99,7 @@ def fold(directory: str, *, living: frozenset[str] = frozenset()) -> Stats:
 
 def runtime_of(call: str) -> str:
     """The runtime that made a call: its id begins every call id."""
-    return call.rpartition("-")[0]
+    return call.partition("-")[0]
 
 
 def _lines(directory: str) -> Iterator[tuple[str, bytes, int]]:

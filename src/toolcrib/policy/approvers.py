@@ -81,6 +81,10 @@ class Remembering:
         self._inner, self._memory, self._describe = inner, memory, describe
         self._session, self._project, self._typed = session, project, typed
 
+    def is_person(self) -> bool:
+        """Whether whoever answers sits at a terminal and sees what is asked."""
+        return bool(getattr(self._inner, "is_person", False))
+
     async def approve(self, question: Question) -> Answer:
         if isinstance(self._inner, SaysYes):  # said beforehand, and for this time only: no memory is needed
             return await self._inner.approve(question)

@@ -43,6 +43,8 @@ class Config:
     toolsets: Toolsets = Toolsets()
     demands: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """What each tool is to run under: `sandbox` and `network`, where something is said."""
+    network_allow: tuple[str, ...] = ()
+    """Hosts and addresses that declared tools may reach though the network policy would refuse them."""
     compat: tuple[str, ...] = ()
     offer: Offer = Offer()
     profile: "Profile | None" = None

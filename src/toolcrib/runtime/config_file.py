@@ -18,6 +18,7 @@ from .config_values import (
     boolean,
     compat,
     mapping,
+    network_entries,
     one_of,
     passed_on,
     prefix,
@@ -70,7 +71,7 @@ class ConfigFile:
             self._get(custom, ("custom_tools", "max_memory"), size, config.limits.memory_bytes),
         )
         self._get(self._root, ("mcp_servers",), mapping, {})  # known; read by what will use them
-        self._get(self._section(("network",), "network"), ("network", "allow"), words, ())
+        network = self._section(("network",), "network")
         tools, demands = self._tools(config)
         secrets, templates = self._secrets(config)
         default = approval.get("default")
@@ -92,6 +93,7 @@ class ConfigFile:
             templates=templates,
             toolsets=self._toolsets(config.toolsets),
             demands=demands,
+            network_allow=self._get(network, ("network", "allow"), network_entries, config.network_allow),
             compat=self._get(self._root, ("compat",), compat, config.compat),
         )
 

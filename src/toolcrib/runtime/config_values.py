@@ -42,6 +42,16 @@ def words(value: Any) -> tuple[str, ...]:
     return tuple(text(item) for item in value)
 
 
+def network_entries(value: Any) -> tuple[str, ...]:
+    """Hosts and addresses, each with or without a port."""
+    from ..backends.network import entry  # late: few list any
+
+    entries = words(value)
+    for each in entries:
+        entry(each)
+    return entries
+
+
 def variables(value: Any) -> tuple[str, ...]:
     names = words(value)
     for name in names:

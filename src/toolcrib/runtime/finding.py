@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
+from ..backends.declared import Surroundings
 from ..core.context import Host
 from ..core.registry import PROJECT, USER
 from ..core.source import Problem, Source
@@ -57,6 +58,7 @@ def find_sources(
     trust: Trust,
     environ: Mapping[str, str],
     skipped: Callable[[Problem], None],
+    around: Callable[[], Surroundings],
 ) -> list[Source]:
     """One for each directory; the project's are withheld for as long as the project is not trusted."""
     if not config.enabled:
@@ -69,7 +71,7 @@ def find_sources(
     def source(directory: str, rank: int, place: Place | None = None) -> Source:
         common: Any = {"rank": rank, "place": place, "skipped": skipped}
         programs = ExecutableSource(directory, prober, cache, settings, **common)
-        folders = ManifestSource(directory, settings, kept, path, versions=versions, **common)
+        folders = ManifestSource(directory, settings, kept, path, versions=versions, around=around, **common)
         return folders if directory in directories.folders_only else Together(programs, folders)
 
     found: list[Source] = [source(directory, USER) for directory in directories.user]

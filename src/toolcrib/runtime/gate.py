@@ -152,6 +152,10 @@ class Vault:
         plain = {name: self._secrets.value(own, name) for name in names}
         return granted | plain | {name: self._secrets.expand(text, own, place="env") for name, text in made.items()}
 
+    def to_send(self, tool: str, name: str, *, host: str, own: str | None) -> str:
+        """The secret, for a tool of this exposed name to send to a host. Raises: `Refused`."""
+        return self._secrets.value(self._config.offer.meant_by(tool), name, host=host, own=own)
+
     def conceal(self, value: JSON) -> JSON:
         """The value without secrets. Where there are none, this costs nothing."""
         return value if self._redactor is None else self._redactor.json(value)

@@ -2,20 +2,18 @@
 
 import asyncio
 import os
-import resource
-import time
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from operator import is_
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core.call import Call, ProgressSink, Result, Retry
 from ..core.context import Context, Host, new_id
-from ..core.errors import ConfigError
 from ..core.executor import Executor
 from ..core.jsontext import JSON
-from ..core.limits import ARTIFACT_BYTES, VIEW_BYTES
 from ..core.policy import Approver, Question, Verdict
 from ..core.registry import OWN, PROJECT, USER, Registry
 from ..core.source import Loaded, Problem
@@ -26,30 +24,36 @@ from ..policy.approvers import Remembering
 from ..policy.grants import Grants
 from ..policy.remember import project_key
 from ..policy.request import Request, Surroundings, describe
+from ..policy.rules import RulePolicy
 from ..policy.trust import PROJECT_DIR, Trust
 from ..sandbox.guard import GuardedFiles
+from ..sandbox.places import Places
 from ..sandbox.readings import Readings
 from ..sandbox.unconfined import Unconfined
-from ..sources.executable import ToolSettings
 from ..sources.probe import Prober
 from ..sources.probe_cache import undisturbed
 from ..store.artifacts import ArtifactFiles
 from ..store.blobs import Blobs
 from ..store.home import Home
 from ..store.seen_files import SeenFiles
+from ..store.sessions import KeptSessions, SessionNotFound
 from ..store.state import State
 from .belongings import Belongings
 from .broken import Broken
+from .capacity import places_at_once
 from .code import code_engine
-from .config import BUILT_SANDBOXES, Config
+from .config import Config
 from .finding import find_modules, find_sources, tool_directories
 from .gate import POLICY, Vault, gate
+from .protection import protected
+from .session import Handed, Session
+from .sessions import Sessions
+from .standing_rules import StandingRules
 from .toolsets import builtin_names
+from .viewing import viewable
 
-_FDS_PER_PROCESS = 8
-_FDS_RESERVED = 48
-_MOST_AT_ONCE = 64
-_RULES_SECONDS = 1.0
+if TYPE_CHECKING:
+    from .skills import SkillShelf
 
 
 class Crib:
@@ -72,15 +76,12 @@ class Crib:
         self.workspace, self.home, self.config, self._asker = workspace, home, config, asker
         self._own = tuple(tools)
         self.artifacts = ArtifactFiles(home)
-        self._stats = Stats()
         identity, environ = new_id(), dict(os.environ)
         self._directories = tool_directories(workspace, home, config, environ)
         self.trust = trust
-        self._open_gate = partial(
-            gate, workspace, home, config, directories=self._directories.all, environ=environ, trust=trust
-        )
-        self._rules_seen, self._look_again = self._rules_stamp(), 0.0
-        self.policy, self.places, self._misfits = self._open_gate()
+        made = partial(gate, workspace, home, config, directories=self._directories.all, environ=environ, trust=trust)
+        rules = (home.file(POLICY), home.file("trust.json"), os.path.join(workspace, PROJECT_DIR, POLICY))
+        self._rules = StandingRules(made, rules)
         self._vault = Vault(config, environ, Grants(home.file("grants.json"), lambda data: None))
         self.audit = Audit(lambda: home.directory("audit"), self._vault.conceal)
         self._blobs = Blobs(home)
@@ -90,40 +91,45 @@ class Crib:
         self._host = Host(
             workspace,
             self._sandbox,
-            partial(GuardedFiles, self.places, readings=self._readings),
+            partial(GuardedFiles, self._rules.places, readings=self._readings),
             environ,
             self.artifacts,
             self._blobs,
             code=self._code,
             id=identity,
-            secrets=self._secrets_of,
             conceal=self._vault.conceal,
             filters=self._vault.filter,
+            secrets=partial(self._secrets_of, lambda: self.registry),
         )
-        self.session = session or identity
         self._belongings = Belongings(home, workspace=workspace, asker=asker)
-        self.registry = Registry()
         self._state = State(home)
-        self._executor = Executor(
-            self.registry,
-            self.policy,
-            self._host,
-            approver=Remembering(
-                approver,
-                self._state,
-                session=lambda: self.session,
-                project=project_key(workspace),
-                describe=self._describe,
-                typed=typed,
-            ),
-            observers=(self.audit, self._stats),
-            places=asyncio.Semaphore(places_at_once()),
+        self._approver = Remembering(
+            approver,
+            self._state,
+            session=lambda: self.session,
+            project=project_key(workspace),
+            describe=self._describe,
+            typed=typed,
         )
+        self._places_at_once = asyncio.Semaphore(places_at_once())
+        self.generation, self._ours = 0, tuple[Tool, ...]()
+        self._shelf: SkillShelf | None = None
+        self._kept_sessions, self._named = KeptSessions(home), session is not None
+        self.sessions = Sessions(self._kept_sessions, self, asker=asker)
+        self._view = Session(session or identity, self, asker=asker)
         found = [
             *config.toolsets.sources(workspace, config.tools),
             *find_modules(workspace, home, config, self._host, trust),
             *find_sources(
-                self._directories, workspace, home, config, self.prober(), self.trust, environ, self.audit.skipped
+                self._directories,
+                workspace,
+                home,
+                config,
+                self.prober(),
+                self.trust,
+                environ,
+                self.audit.skipped,
+                around=lambda: self.skills().around,
             ),
         ]
         self._sources = [config.offer.around(source, taken=builtin_names()) for source in found]
@@ -132,28 +138,46 @@ class Crib:
 
     # Looking
 
+    @property
+    def session(self) -> str:
+        """Whose calls these are."""
+        return self._view.id
+
+    @session.setter
+    def session(self, ident: str) -> None:
+        self._view.id = ident
+
+    @property
+    def registry(self) -> Registry:
+        return self._view.registry
+
+    @property
+    def policy(self) -> RulePolicy:
+        return self._rules.policy
+
+    @property
+    def places(self) -> Places:
+        """Which paths are whose."""
+        return self._rules.places
+
     def tools(self) -> tuple[Tool, ...]:
         """A snapshot, in a stable order."""
-        return self.registry.tools()
+        return self._view.tools()
 
     def problems(self) -> tuple[Problem, ...]:
         """What is not on offer, and why."""
-        return (*self.config.problems, *self._misfits, *self.registry.problems())
+        return (*self.config.problems, *self._rules.problems, *self._view.problems())
 
     def find(self, name: str) -> Tool | None:
         """A tool by its exposed name, or by its bare name where that is unambiguous."""
-        return self.registry.get(self.full_name(name))
+        return self._view.find(name)
 
     def full_name(self, name: str) -> str:
-        prefixed = self.config.offer.name_for(self.config.prefix + name)
-        known = self.registry.has(name) or self.registry.held(name)
-        return prefixed if not known and (self.registry.has(prefixed) or self.registry.held(prefixed)) else name
+        return self._view.full_name(name)
 
     def verdict(self, tool: Tool, args: Mapping[str, JSON] | None = None) -> Verdict:
         """What the gate would say to a call; without arguments, what holds for the tool in general."""
-        if args is None:
-            return self.policy.in_general(tool)
-        return self.policy.judge(Call(tool.name, args, "", self.session, self._asker), tool)
+        return self._view.verdict(tool, args)
 
     def tool_directories(self) -> tuple[str, ...]:
         """Where programs are looked for, the project's last."""
@@ -161,18 +185,21 @@ class Crib:
 
     def stats(self) -> dict[str, Any]:
         """Counters of this crib's calls."""
-        return self._stats.to_dict()
+        return self._view.stats()
 
     async def refresh(self) -> bool:
-        """Read again what changed on disk. Says whether anything did."""
+        """Read again what changed on disk, and which skills are active. Says whether the tools are others now."""
         found = await asyncio.gather(*(source.load() for source in self._sources))
-        if self._loaded is not None and all(map(is_, found, self._loaded)):
-            return False
-        with undisturbed():
-            fresh = self._registry_of(found)
-        self.registry = self._executor.registry = fresh  # calls in flight keep the tool they have
-        self._loaded = found
-        return True
+        before = self._view.registry
+        if self._loaded is None or not all(map(is_, found, self._loaded)):
+            with undisturbed():
+                self._loaded, self._ours = found, (*self._builtins(), *self._own)
+                self.generation += 1
+                self.tools()
+        if self._named:
+            with suppress(SessionNotFound):  # a name for calls to be recorded under, and no more
+                await self._view.settle(self._kept_sessions)
+        return self._view.registry is not before
 
     def register(self, tool: Tool) -> None:
         """Offer one more tool of the host program's own.
@@ -181,30 +208,45 @@ class Crib:
             DuplicateTool: if the name is taken.
         """
         self.registry.register(tool)
-        self._own = (*self._own, tool)
+        self._own, self._ours = (*self._own, tool), (*self._ours, tool)
+        self._changed()
 
     def unregister(self, name: str) -> bool:
         """Take a tool of the host program's own away again. Says whether it was there."""
-        kept = tuple(tool for tool in self._own if tool.name != name)
-        was_there = len(kept) < len(self._own) and self.registry.unregister(name)
-        self._own = kept
+        was_there = any(tool.name == name for tool in self._own) and self.registry.unregister(name)
+        gone = {id(tool) for tool in self._own if tool.name == name}
+        self._own, self._ours = (
+            tuple(tool for tool in held if id(tool) not in gone) for held in (self._own, self._ours)
+        )
+        self._changed()
         return was_there
 
-    def _registry_of(self, found: Sequence[Loaded]) -> Registry:
-        fresh = Registry()
-        ours = (*self._builtins(), *self._own)
-        for tool in ours:
-            fresh.register(tool, rank=OWN)
-        loaded = list(zip(self._broken.answering(found, ours), self._sources, strict=True))
-        for rank in (USER, PROJECT):
-            offers = [self._protected(each) for each, source in loaded if source.rank == rank]
-            fresh.add(
-                [tool for each in offers for tool in each.tools],
-                [problem for each in offers for problem in each.problems],
-                rank=rank,
-            )
-        fresh.tools()
-        return fresh
+    def _changed(self) -> None:
+        """What the view has already, other sessions learn."""
+        self.generation += 1
+        self._view.is_current()
+
+    # Skills, for this crib's own session
+
+    async def register_skill_tools(self, content: str) -> list[str]:
+        """Offer the tools of a SKILL.md that is handed over as text. Says which they are. Raises: `ToolcribError`."""
+        return await self._view.use_skill("", content)
+
+    async def unregister_tools(self, names: Sequence[str]) -> list[str]:
+        """Take tools away again that a skill brought or that were registered. Says which were there."""
+        own = [name for name in dict.fromkeys(names) if self.unregister(name)]
+        return [*own, *await self._view.drop_tools([name for name in names if name not in own])]
+
+    def definitions(self) -> list[dict[str, JSON]]:
+        """All tools, as a model is told of them."""
+        return [
+            {"name": each.name, "description": each.description, "parameters": each.input_schema}
+            for each in self.tools()
+        ]
+
+    def execute(self, name: str, args: Mapping[str, JSON]) -> Coroutine[Any, Any, Result]:
+        """The same as `call`, under the name that agents around `execute` know."""
+        return self.call(name, args)
 
     # Calling
 
@@ -220,67 +262,23 @@ class Crib:
         progress: ProgressSink | None = None,
     ) -> Coroutine[Any, Any, Result]:
         """Call a tool through the gate and await the result. Failures are in it; only cancellation raises."""
-        self._keep_up()
-        if timeout is not None and timeout <= 0:
-            raise ValueError(f"a timeout of {timeout!r} s leaves no time; leave it out for the tool's own")
-        given: Any = {} if args is None else dict(args) if isinstance(args, Mapping) else args
-        call = Call(
+        return self._view.call(
             name,
-            given,
-            self._host.next_id(),
-            self.session,
-            self._asker,
-            timeout,
-            retry,
-            dry_run,
-            skip_validation,
-            progress,
+            args,
+            timeout=timeout,
+            retry=retry,
+            dry_run=dry_run,
+            skip_validation=skip_validation,
+            progress=progress,
         )
-        return self._executor.call(call)
-
-    def _keep_up(self) -> None:
-        """Judge by the rules as they are now; looked at once a second, for a server may run for days."""
-        now = time.monotonic()
-        if now < self._look_again:
-            return
-        self._look_again = now + _RULES_SECONDS
-        stamp = self._rules_stamp()
-        if stamp == self._rules_seen:
-            return
-        self._rules_seen = stamp
-        try:
-            self.policy, _, self._misfits = self._open_gate()
-        except ConfigError as exc:  # the rules that were good stay in force
-            self._misfits = (Problem(exc.path, exc.code, f"{exc}; until then the rules of before are in force"),)
-        self._executor.policy = self.policy
-
-    def _rules_stamp(self) -> tuple[tuple[int, ...] | None, ...]:
-        paths = (
-            self.home.file(POLICY),
-            self.home.file("trust.json"),
-            os.path.join(self.workspace, PROJECT_DIR, POLICY),
-        )
-        return tuple(map(_stamp, paths))
-
-    def viewable(self, result: Result) -> Result:
-        """The result, with an artifact that holds the answer whole where it is too long to be shown to a model."""
-        if result.error is not None or result.metadata.get("artifacts"):
-            return result
-        raw = result.output.encode("utf-8", "surrogatepass")
-        if len(raw) <= VIEW_BYTES:
-            return result
-        try:
-            ident, path, fd = self.artifacts.create(f"{result.metadata['call_id']}.data")
-            with open(fd, "wb") as file:
-                file.write(raw[:ARTIFACT_BYTES])
-        except OSError:  # a full disk costs the artifact, not the answer
-            return result
-        kept = {"id": ident, "stream": "data", "path": path, "bytes": min(len(raw), ARTIFACT_BYTES)}
-        return Result(result.data, None, {**result.metadata, "artifacts": [kept]})
 
     def validate(self, name: str, args: Mapping[str, JSON]) -> list[str]:
         """What is wrong with these arguments. Nothing runs."""
-        return self._executor.validate(name, args)
+        return self._view.validate(name, args)
+
+    def viewable(self, result: Result) -> Result:
+        """The result, with an artifact that holds the answer whole where it is too long to be shown to a model."""
+        return viewable(result, self.artifacts)
 
     # Life
 
@@ -303,56 +301,82 @@ class Crib:
         host = self._host
         return Prober(host.sandbox, host.environ, self.config.variables, marks=host.next_id, programs=host.programs)
 
-    def _protected(self, loaded: Loaded) -> Loaded:
-        """Without the tools for which a protection is demanded that is not there: those answer with a problem."""
-        config, unprotected = self.config, self.config.unprotected
-        everywhere = "" if config.sandbox in BUILT_SANDBOXES else f"sandbox: {config.sandbox}"
-        if not everywhere and not unprotected:
-            return loaded
-        tools, problems = [], list(loaded.problems)
-        for tool in loaded.tools:
-            missing = unprotected.get(config.offer.own_name(tool)) or unprotected.get(tool.name) or everywhere
-            if missing:
-                message = (
-                    f"{tool.name} is configured with `{missing}`, which this version cannot provide; it does not run"
-                )
-                problems.append(Problem(tool.origin, "SANDBOX_UNAVAILABLE", message, holds=(tool.name,)))
-            else:
-                tools.append(tool)
-        return Loaded(tuple(tools), tuple(problems))
-
     def _context_for(self, tool: Tool) -> Context:
-        return Context(self._host, Call(tool.name, {}, self._host.next_id(), self.session), tool.limits, self._executor)
+        return self._view.context_for(tool)
 
     def _builtins(self) -> list[Tool]:
-        """Those of the toolsets that are configured, with the variables that every process is given."""
-        from ..builtins import TOOLS  # late: nothing needs them before the tools are first looked at
-        from ..builtins.workbench import Workbench, fitted
+        from .fitting import fitted_builtins  # late: nothing needs them before the tools are first looked at
 
-        config, environ = self.config, self._host.environ
-        bench = Workbench(
-            self._directories.user[0],
-            config.prefix,
-            config.variables,
-            self._sandbox.name,
-            environ.get("PATH", os.defpath) if "PATH" in config.variables else os.defpath,
-            self.tools,
-            self.problems,
-            approval=lambda tool: self.verdict(tool).decision.wire,
-            longest=lambda tool: config.tools.get(config.offer.own_name(tool), ToolSettings()).seconds,
+        return fitted_builtins(self, self._host, self._directories.user[0], self._belongings.benches())
+
+    # What sessions stand on (`runtime.session.Floor`).
+
+    def host_for(self, session: Session) -> Host:
+        """The crib's own session has the crib's; others have ids of calls and artifacts that nobody can guess."""
+        if not hasattr(self, "_view"):
+            return self._host
+        secrets = partial(self._secrets_of, lambda: session.registry)
+        return replace(self._host, secrets=secrets, id=f"{self._host.id}-{new_id()}")
+
+    def executor(self, registry: Registry, host: Host, stats: Stats) -> Executor:
+        return Executor(
+            registry,
+            self.policy,
+            host,
+            approver=self._approver,
+            observers=(self.audit, stats),
+            places=self._places_at_once,
         )
-        benches = (bench, *self._belongings.benches())
-        found = [fitted(tool, *benches) for tool in TOOLS if config.offers(tool.name)]
-        return config.offer.spoken(self._equipped(tool) if tool.backend.starts_process else tool for tool in found)
 
-    def _equipped(self, tool: Tool) -> Tool:
-        given = self.config.tools.get(tool.name, ToolSettings())
-        limits = tool.limits if given.seconds is None else replace(tool.limits, seconds=given.seconds)
-        variables = tuple(dict.fromkeys((*self.config.variables, *given.variables)))
-        return tool._replace(backend=tool.backend._replace(variables=variables), limits=limits)  # type: ignore[attr-defined]  # built-in backends are named tuples
+    def keep_up(self, executor: Executor) -> None:
+        """Let it judge by the rules as they are now."""
+        self._rules.keep_up()
+        executor.policy = self._rules.policy
 
-    def _secrets_of(self, name: str) -> Mapping[str, str]:
-        tool = self.registry.get(name)
+    def registry_with(self, skills: Sequence[Loaded], *, rank: int, only: frozenset[str] | None) -> Registry:
+        """A new one, with what everybody has, or `only` these of it, and what skills bring on top."""
+        fresh = Registry()
+        if self._loaded is None:
+            return fresh
+        for tool in self._ours:
+            if only is None or tool.name in only:
+                fresh.register(tool, rank=OWN)
+        loaded = list(zip(self._broken.answering(self._loaded, self._ours), self._sources, strict=True))
+        offers = {each: [loaded for loaded, source in loaded if source.rank == each] for each in (USER, PROJECT)}
+        for each, given in {**offers, rank: skills}.items():
+            safe = [protected(one, self.config) for one in given]
+            tools, problems = chain(*(one.tools for one in safe)), chain(*(one.problems for one in safe))
+            fresh.add([one for one in tools if only is None or each == rank or one.name in only], problems, rank=each)
+        fresh.tools()
+        return fresh
+
+    async def offered(self, loaded: Loaded) -> Loaded:
+        """What a skill brings, under the names and restrictions that hold here."""
+        return await self.config.offer.around(Handed(loaded, rank=USER), taken=builtin_names()).load()
+
+    def taken(self) -> frozenset[str]:
+        """Names, folded, that no skill may give to a tool."""
+        return frozenset(name.replace("-", "_") for name in (*builtin_names(), *(tool.name for tool in self._ours)))
+
+    def skills(self) -> "SkillShelf":
+        """The skills that can be used from here."""
+        if self._shelf is None:
+            from .skills import SkillShelf  # late: it brings YAML and the backends
+
+            about = (self.workspace, self.home, self.config, self.trust, self._vault, self._blobs)
+            self._shelf = SkillShelf(*about, person=self._approver.is_person)
+        return self._shelf
+
+    def name_in(self, registry: Registry, name: str) -> str:
+        prefixed = self.config.offer.name_for(self.config.prefix + name)
+        known = registry.has(name) or registry.held(name)
+        return prefixed if not known and (registry.has(prefixed) or registry.held(prefixed)) else name
+
+    def judged(self, call: Call | None, tool: Tool) -> Verdict:
+        return self.policy.in_general(tool) if call is None else self.policy.judge(call, tool)
+
+    def _secrets_of(self, registry: Callable[[], Registry], name: str) -> Mapping[str, str]:
+        tool = registry().get(name)
         return {} if tool is None else self._vault.variables(tool)
 
     def _describe(self, question: Question, subjects: tuple[Subject, ...]) -> Request:
@@ -368,17 +392,3 @@ class Crib:
             folder=self._blobs.folder,
         )
         return describe(question, subjects, around)
-
-
-def places_at_once() -> int:
-    """How many processes may run at once, so that descriptors never run out."""
-    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return max(1, min(_MOST_AT_ONCE, (soft - _FDS_RESERVED) // _FDS_PER_PROCESS))
-
-
-def _stamp(path: str) -> tuple[int, ...] | None:
-    try:
-        seen = os.stat(path)
-    except OSError:
-        return None
-    return seen.st_ino, seen.st_mtime_ns, seen.st_ctime_ns, seen.st_size

@@ -168,7 +168,11 @@ class Offer:
         """What a tool that is on offer is called without all this: the name that rules and settings speak of."""
         if not self.renames or tool.source in _UNWRAPPED:
             return own_tool(tool).name
-        bare = tool.name.removeprefix(self.prefix)
+        return self.meant_by(tool.name)
+
+    def meant_by(self, exposed: str) -> str:
+        """What a tool that was found is called without all this, by the name it is offered under."""
+        bare = exposed.removeprefix(self.prefix)
         return next((own for own, new in self.rename.items() if new == bare), bare)
 
     def in_own_words(self, call: Call, tool: Tool) -> tuple[Call, Tool]:

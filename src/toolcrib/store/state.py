@@ -51,6 +51,11 @@ MIGRATIONS = (
     "CREATE TABLE seen_files (session TEXT NOT NULL, path TEXT NOT NULL, inode INTEGER, size INTEGER, mtime INTEGER,"
     " ctime INTEGER, content BLOB, at REAL NOT NULL, PRIMARY KEY (session, path)) WITHOUT ROWID",
     "CREATE TABLE todos (session TEXT PRIMARY KEY, items TEXT NOT NULL, changed REAL NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE sessions (id TEXT PRIMARY KEY, workspace TEXT NOT NULL, created REAL NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE session_skills (session TEXT NOT NULL, position INTEGER NOT NULL, name TEXT NOT NULL,"
+    " origin TEXT NOT NULL, content TEXT NOT NULL, version TEXT NOT NULL, digest TEXT NOT NULL,"
+    " description TEXT NOT NULL, tools TEXT NOT NULL, at REAL NOT NULL, only_tools TEXT NOT NULL,"
+    " PRIMARY KEY (session, name)) WITHOUT ROWID",
 )
 _COLUMNS = "id, tool, digest, pattern, shown, scope, key, created, expires, version"
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
