@@ -4,14 +4,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test lint bench clean peers
+.PHONY: help demo test soak lint bench clean peers proto
 
 help:
 	@echo "make demo    see it work: list, call, refuse, time out, record"
 	@echo "make test    everything that must hold: ruff, mypy, the tests"
+	@echo "make soak    the tests once more, with those that try something often trying it for long"
 	@echo "make bench   speed beside floors and peers, as ratios"
 	@echo "make lint    ruff and mypy alone"
-	@echo "make peers   other people's MCP clients, which some tests talk to (make test does it when it can)"
+	@echo "make proto   the Python stubs of the gRPC service, made anew"
+	@echo "make peers   other people's MCP and gRPC clients, which some tests talk to (make test does it when it can)"
 
 demo: $(VENV)/ready
 	@$(BIN)/python examples/demo.py
@@ -19,6 +21,9 @@ demo: $(VENV)/ready
 test: $(VENV)/ready-dev lint
 	@$(MAKE) --no-print-directory peers || echo "make test: no MCP clients could be installed here; their tests are skipped"
 	$(BIN)/python -m pytest -n auto --dist worksteal
+
+soak: $(VENV)/ready-dev
+	TOOLCRIB_SOAK=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: $(VENV)/ready-dev
 	$(BIN)/ruff check .
@@ -43,9 +48,12 @@ $(VENV)/ready-dev: $(VENV)/ready
 	@$(PIP) install --group dev
 	@touch $@
 
+proto: $(VENV)/ready-dev
+	@$(BIN)/python proto/generate.py src/toolcrib/serve/v1
+
 # Clients that other people wrote, each in a place of its own; see tests/serve/peers.
 PEERS := .venv-peers
-peers: $(PEERS)/ready
+peers: $(PEERS)/ready $(PEERS)/grpc/ready
 
 $(PEERS)/ready: tests/serve/peers/mcp1.txt tests/serve/peers/mcp2.txt tests/serve/peers/package.json
 	@echo "installing MCP clients into $(PEERS) …"
@@ -55,6 +63,12 @@ $(PEERS)/ready: tests/serve/peers/mcp1.txt tests/serve/peers/mcp2.txt tests/serv
 	done
 	@mkdir -p $(PEERS)/inspector && cp tests/serve/peers/package.json $(PEERS)/inspector/
 	@cd $(PEERS)/inspector && PATH="$$PWD/../mcp2/bin:$$PATH" npm install --silent --no-fund --no-audit --ignore-scripts >/dev/null
+	@touch $@
+
+$(PEERS)/grpc/ready: tests/serve/node/package.json | $(PEERS)/ready
+	@echo "installing a gRPC client into $(PEERS)/grpc …"
+	@mkdir -p $(PEERS)/grpc && cp tests/serve/node/package.json $(PEERS)/grpc/
+	@cd $(PEERS)/grpc && PATH="$$PWD/../mcp2/bin:$$PATH" npm install --silent --no-fund --no-audit --ignore-scripts >/dev/null
 	@touch $@
 
 clean:

@@ -20,6 +20,7 @@ from bench.rows import (
     executable,
     glob,
     grep,
+    grpc,
     in_process,
     judging,
     limits,
@@ -35,7 +36,7 @@ from bench.worker import WorkerFailed
 
 MODULES = (
     executable, in_process, list_cold, discovery, manifests, mcp_stdio, judging, limits, warm, serve, code, references,
-    grep, glob,
+    grep, glob, grpc,
 )  # fmt: skip
 ROWS: dict[str, tuple[str, Callable[[Scratch], Row]]] = {m.NAME: (m.TITLE, m.ask) for m in MODULES}
 RESULTS = Path(__file__).parent / "results.json"

@@ -130,6 +130,9 @@ def _line(row: dict[str, Any], width: int) -> str:
             words = [f"{outcome:<18}", tool, f"{_version(row):<18}", f"{took:>13}", by, row.get("call")]
         case "skipped":
             words = [f"skipped {row.get('code')}", row.get("origin"), row.get("message")]
+        case "refused":
+            times = f"{row.get('times')} times" if row.get("times") != 1 else ""
+            words = [f"refused at {row.get('door')}", row.get("why"), row.get("peer"), times]
         case "recovered":
             words = ["recovered", f"{row.get('lost_bytes')} bytes of a record whose writer was stopped were cut off"]
         case _:

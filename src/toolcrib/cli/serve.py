@@ -1,4 +1,4 @@
-"""`toolcrib serve mcp`: the tools for an agent that speaks the Model Context Protocol."""
+"""`toolcrib serve`: the tools for an agent that speaks the Model Context Protocol; `grpc` has a file of its own."""
 
 import asyncio
 import os
@@ -14,6 +14,7 @@ from ..core.policy import Approver
 from ..policy.approvers import Pending, SaysYes
 from ..policy.request import Request
 from ..runtime.build import open as open_crib
+from ..runtime.sessions import valid_id
 from ..serve.elicit import AsksClient
 from ..serve.stdio import serve_stdio
 from ..store.home import Home
@@ -26,6 +27,7 @@ EXAMPLE = """
   toolcrib serve mcp --print-config claude      how to connect Claude Code
   toolcrib serve mcp --watch                    tell the client at once when a tool changes
   toolcrib serve mcp --profile reviewer         only what this profile offers
+  toolcrib serve grpc                           speak gRPC on a socket of yours
   toolcrib serve mcp --wait 60                  a call waits a minute for `toolcrib approve ID`, then is refused
 """
 WAIT_SECONDS = 5.0
@@ -36,20 +38,27 @@ PLACES = {"gemini": "~/.gemini/settings.json", "json": "the file where your clie
 
 
 def main(argv: list[str]) -> int:
+    if "grpc" in argv[:1]:
+        from . import _serve_grpc  # late: it has options of its own, and brings another library
+
+        return _serve_grpc.main(argv[1:])
     parser = verb_parser("serve", "Offer the tools to an agent.", EXAMPLE)
-    parser.add_argument("protocol", choices=["mcp"])
+    parser.add_argument("protocol", choices=["mcp", "grpc"], help="`toolcrib serve grpc --help` shows what that takes")
     parser.add_argument("--ask", choices=["client"], help="leave an `ask` to the client, which asks by itself")
     parser.add_argument(
         "--wait",
-        type=_wait,
+        type=wait_seconds,
         default=WAIT_SECONDS,
         metavar="S",
         help=f"how long a call waits for `toolcrib approve` (default {WAIT_SECONDS:g}s; 0: not at all)",
     )
+    parser.add_argument("--session", metavar="ID", help="with the skills that are active in this session")
     parser.add_argument("--watch", action="store_true", help="hear of changed tools at once, not every two seconds")
     parser.add_argument("--workspace", default=".", help="the directory the tools work in (default: this one)")
     parser.add_argument("--print-config", choices=CLIENTS, help="print what to write into a client's configuration")
     options = parser.parse_args(argv)
+    if options.protocol == "grpc":
+        parser.error("write grpc first: toolcrib serve grpc …")
     if options.print_config:
         under = ["--profile", options.profile] if options.profile else []
         print(snippet(options.print_config, *(["--watch"] if options.watch else []), *under))
@@ -58,7 +67,8 @@ def main(argv: list[str]) -> int:
         return 0
     try:
         approver = _approver(options.wait, client_asks=options.ask == "client")
-        served = _serve(options.workspace, approver, watched=options.watch, profile=options.profile)
+        session = valid_id(options.session) if options.session else new_id()
+        served = _serve(options.workspace, approver, session, watched=options.watch, profile=options.profile)
         ended_by = asyncio.run(served)
     except ToolcribError as exc:
         print(f"{exc.code} {visible(str(exc))}", file=sys.stderr)
@@ -66,9 +76,11 @@ def main(argv: list[str]) -> int:
     return 130 if ended_by == signal.SIGINT else 0
 
 
-async def _serve(workspace: str, approver: Approver, *, watched: bool, profile: str | None) -> signal.Signals | None:
+async def _serve(
+    workspace: str, approver: Approver, session: str, *, watched: bool, profile: str | None
+) -> signal.Signals | None:
     asks = approver if isinstance(approver, AsksClient) else None
-    opened = open_crib(workspace=workspace, approver=approver, session=new_id(), asker="mcp", profile=profile)
+    opened = open_crib(workspace=workspace, approver=approver, session=session, asker="mcp", profile=profile)
     async with opened as crib:
         if not watched:
             return await serve_stdio(crib, version=__version__, approver=asks)
@@ -83,7 +95,7 @@ def _approver(wait: float, *, client_asks: bool) -> Approver:
     if client_asks:
         return SaysYes("client")
     home = Home()
-    waiting = Pending(PendingCalls(home), wait_seconds=wait, notify=_tell, config=home.file("config.yaml"))
+    waiting = Pending(PendingCalls(home), wait_seconds=wait, notify=tell, config=home.file("config.yaml"))
     return AsksClient(waiting, words=_words)
 
 
@@ -93,11 +105,11 @@ def _words(request: Request) -> str:
     return for_client(request)
 
 
-def _tell(line: str) -> None:
+def tell(line: str) -> None:
     print(f"toolcrib: {visible(line)}", file=sys.stderr, flush=True)
 
 
-def _wait(text: str) -> float:
+def wait_seconds(text: str) -> float:
     """Raises: `ValueError`, which the parser turns into a word on how to write it."""
     return 0.0 if text == "0" else duration(text)
 

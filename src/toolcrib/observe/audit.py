@@ -64,6 +64,15 @@ class Audit:
         except OSError:
             pass
 
+    def refused(self, door: str, why: str, peer: str, times: int = 1) -> None:
+        """Somebody whom a door turned away, before there was a call; also where that cannot be recorded."""
+        try:
+            self._append(
+                {"n": 0, "time": 0.0, "event": "refused", "door": door, "why": why, "peer": peer, "times": times}
+            )
+        except OSError:
+            pass
+
     def close(self) -> None:
         for fd in (self._file, self._lock):
             if fd >= 0:
@@ -228,6 +237,8 @@ def _record(event: Started | Finished) -> dict[str, Any]:
     }
     if tool and tool.source == "builtin" and tool.origin != f"builtin:{tool.name}":
         record["means"] = tool.origin.removeprefix("builtin:")  # under another system's name, one of ours
+    if tool and tool.came_with:
+        record["skill"] = dict(zip(("name", "version", "digest"), tool.came_with, strict=True))
     if isinstance(event, Started):
         record["approval"] = event.approval
         return record

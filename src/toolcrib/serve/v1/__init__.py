@@ -1,0 +1,1 @@
+"""Generated from proto/toolcrib/v1 by `make proto`."""
