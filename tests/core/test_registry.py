@@ -1,6 +1,8 @@
 """Which tool a name means: ranks, conflicts, order."""
 
 import asyncio
+import sys
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -31,6 +33,34 @@ def test_register_get_has_unregister() -> None:
     assert registry.unregister("read") is True
     assert registry.unregister("read") is False
     assert registry.get("read") is None and not registry.has("read") and registry.tools() == ()
+
+
+def calls_made_by(work: Callable[[], object]) -> int:
+    """How many functions are entered, ours and the interpreter's own."""
+    entered = 0
+
+    def count(frame: object, event: str, arg: object) -> None:
+        nonlocal entered
+        entered += event in ("call", "c_call")
+
+    sys.setprofile(count)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return entered
+
+
+def test_the_number_of_tools_makes_no_difference_to_one() -> None:
+    """A43: adding a tool, and finding one, is the same work among ten and among five thousand."""
+    few, many = Registry(), Registry()
+    tool = made("one")
+    for registry, size in ((few, 10), (many, 5000)):
+        for number in range(size):
+            registry.register(tool._replace(name=f"t{number}"))
+        registry.tools()
+    assert calls_made_by(lambda: few.get("t7")) == calls_made_by(lambda: many.get("t4999"))
+    assert calls_made_by(lambda: few.register(tool)) == calls_made_by(lambda: many.register(tool))
 
 
 def test_a_taken_name_raises_in_the_seeds_words() -> None:

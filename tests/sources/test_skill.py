@@ -38,7 +38,7 @@ def called(workspace: Path, home: Path, tools: tuple[Tool, ...], name: str, **ar
     ],
 )
 def test_the_example_skills_register_as_they_stand(name: str, tool: str, backend: str) -> None:
-    """A3, A20, A23: pdf-parser, openai-whisper and data-processor."""
+    """A2, A3, A20, A23: pdf-parser, openai-whisper and data-processor."""
     folder = EXAMPLES / name
     from_folder = read_skill(str(folder), AROUND)
     from_text = text_skill((folder / "SKILL.md").read_text())
