@@ -250,6 +250,8 @@ class Session:
         stamp = store.stamp()
         if stamp == self._seen:
             return
+        if not stamp and self._store is None:  # there is no file, so there is none of this name
+            raise SessionNotFound(self.id)
         async with self._changing:
             kept = await asyncio.to_thread(store.get, self.id)
             if kept is None:
