@@ -10,7 +10,7 @@ from itertools import chain
 from operator import is_
 from typing import TYPE_CHECKING, Any
 
-from ..core.call import Call, ProgressSink, Result, Retry
+from ..core.call import Call, Result
 from ..core.context import Context, Host, new_id
 from ..core.executor import Executor
 from ..core.jsontext import JSON
@@ -117,6 +117,7 @@ class Crib:
         self._kept_sessions, self._named = KeptSessions(home), session is not None
         self.sessions = Sessions(self._kept_sessions, self, asker=asker)
         self._view = Session(session or identity, self, asker=asker)
+        self.call = self._view.call
         found = [
             *config.toolsets.sources(workspace, config.tools),
             *find_modules(workspace, home, config, self._host, trust),
@@ -248,29 +249,7 @@ class Crib:
         """The same as `call`, under the name that agents around `execute` know."""
         return self.call(name, args)
 
-    # Calling
-
-    def call(
-        self,
-        name: str,
-        args: Mapping[str, JSON] | None = None,
-        *,
-        timeout: float | None = None,
-        retry: Retry | None = None,
-        dry_run: bool = False,
-        skip_validation: bool = False,
-        progress: ProgressSink | None = None,
-    ) -> Coroutine[Any, Any, Result]:
-        """Call a tool through the gate and await the result. Failures are in it; only cancellation raises."""
-        return self._view.call(
-            name,
-            args,
-            timeout=timeout,
-            retry=retry,
-            dry_run=dry_run,
-            skip_validation=skip_validation,
-            progress=progress,
-        )
+    # Calling: `call` is the session's own
 
     def validate(self, name: str, args: Mapping[str, JSON]) -> list[str]:
         """What is wrong with these arguments. Nothing runs."""
