@@ -144,6 +144,7 @@ async def _in_thread(call: Callable[[], Result]) -> Result:
         return await asyncio.shield(running)
     except asyncio.CancelledError:
         await asyncio.wait([running])
+        running.exception()  # nobody is left to be told; unasked, asyncio would log it at some later moment
         raise
 
 
