@@ -8,6 +8,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from tests.unconfined import NO_TIER, unconfined
+
+from toolcrib.sandbox import choose
+
+
+@pytest.fixture(autouse=True)
+def no_tier(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`sandbox: auto` means a plain process here, but in tests that are marked `confined`."""
+    if request.node.get_closest_marker("confined") is None:
+        monkeypatch.setattr(choose, "_canaries", lambda: {tier: lambda why=why: why for tier, why in NO_TIER.items()})
 
 
 @pytest.fixture
@@ -41,8 +51,10 @@ def make_tool(home: Path) -> Callable[..., Path]:
 
 
 @pytest.fixture
-def environment(home: Path, tmp_path: Path) -> dict[str, str]:
+def environment(request: pytest.FixtureRequest, home: Path, tmp_path: Path) -> dict[str, str]:
     """The environment of the command: nothing of the person's own who runs the tests, but the path."""
+    if request.node.get_closest_marker("confined") is None:
+        unconfined(home)
     return {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "TOOLCRIB_HOME": str(home), "LC_ALL": "C.UTF-8"}
 
 

@@ -129,8 +129,8 @@ def test_one_broad_except() -> None:
 
 
 def test_one_place_starts_processes() -> None:
-    """The other is a program of its own, which that place starts, and which forks itself."""
-    assert sorted(process_starters(sources())) == ["sandbox/spawn.py", "sandbox/zygote.py"]
+    """The others are programs of their own, which that place starts, and which fork themselves."""
+    assert sorted(process_starters(sources())) == ["sandbox/bridge.py", "sandbox/spawn.py", "sandbox/zygote.py"]
 
 
 def test_only_the_command_line_prints() -> None:

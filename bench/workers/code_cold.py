@@ -14,7 +14,7 @@ from toolcrib.codeindex.index import CodeIndex
 from toolcrib.core.limits import Limits
 from toolcrib.core.process import Command
 from toolcrib.core.workspace import Folder, Workspace
-from toolcrib.sandbox.unconfined import Unconfined
+from toolcrib.sandbox.processes import Processes
 
 IDENTITY = "tc00000000000000be"
 LIMITS = Limits(seconds=120.0, output_bytes=256 * 1024 * 1024)
@@ -35,7 +35,7 @@ class Tree:
             os.close(fd)
 
 
-def index(cache: str, sandbox: Unconfined) -> CodeIndex:
+def index(cache: str, sandbox: Processes) -> CodeIndex:
     """With processes that are started as the product starts them."""
     numbers = itertools.count(1)
 
@@ -52,7 +52,7 @@ def files(root: str) -> Workspace:
 
 
 async def main(root: str, cache: str, name: str, words: str = "") -> None:
-    sandbox = Unconfined(IDENTITY)
+    sandbox = Processes(IDENTITY)
     view = await index(cache, sandbox).settled(files(root), words=bool(words))
     print(len(view.defined(name)))
     sandbox.close()

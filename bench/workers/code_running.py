@@ -13,13 +13,13 @@ from bench.workers.code_cold import IDENTITY, files, index
 from toolcrib.codeindex.index import CodeIndex
 from toolcrib.codeindex.view import View
 from toolcrib.core.workspace import Workspace
-from toolcrib.sandbox.unconfined import Unconfined
+from toolcrib.sandbox.processes import Processes
 
 UNITS = 1024 if sys.platform == "darwin" else 1
 
 
 async def main(root: str, cache: str, name: str, changed: str, rounds: str) -> None:
-    sandbox = Unconfined(IDENTITY)
+    sandbox = Processes(IDENTITY)
     known, tree = index(cache, sandbox), files(root)
     before = _peak()
     view = await known.settled(tree)

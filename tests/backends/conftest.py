@@ -18,7 +18,7 @@ from toolcrib.core.registry import Registry
 from toolcrib.core.schema import Schema
 from toolcrib.core.tool import NO_CAPABILITIES, Tool
 from toolcrib.observe.stats import Stats
-from toolcrib.sandbox.unconfined import Unconfined
+from toolcrib.sandbox.processes import Processes
 from toolcrib.store.artifacts import ArtifactFiles
 from toolcrib.store.home import Home
 from toolcrib.testing import FixedPolicy, Recorder
@@ -32,7 +32,7 @@ class Shop:
         self.tools = root / "tools"
         self.tools.mkdir()
         self.environ = {"PATH": os.environ["PATH"], "HOME": "/the/home", "USER": "someone", "SECRET": "sesame"}
-        self.sandbox = Unconfined(identity := new_id())
+        self.sandbox = Processes(identity := new_id())
         self.artifacts = ArtifactFiles(Home(root / "home"))
         self.host = Host(
             str(root), self.sandbox, lambda report: None, environ=self.environ, artifacts=self.artifacts, id=identity

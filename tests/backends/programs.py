@@ -8,6 +8,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.unconfined import unconfined
+
 import toolcrib
 from toolcrib.backends.declared import Downloads, Maker, Place, Surroundings
 from toolcrib.core.call import Result
@@ -47,6 +49,7 @@ class Bench:
         self.folder.mkdir()
         self.workspace.mkdir(exist_ok=True)
         self.home.mkdir(mode=0o700, exist_ok=True)
+        unconfined(self.home)
 
     def program(self, text: str = TELLS, name: str = "tells") -> str:
         """The path of an executable file in the skill's folder."""

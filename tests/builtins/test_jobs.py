@@ -708,9 +708,9 @@ def test_alone_there_are_no_jobs() -> None:
 def test_alone_they_work_together_where_the_sandbox_can(tmp_path: Path) -> None:
     """Without a runtime: a real sandbox in a fake context."""
     from toolcrib.core.context import new_id
-    from toolcrib.sandbox.unconfined import Unconfined
+    from toolcrib.sandbox.processes import Processes
 
-    sandbox = Unconfined(new_id())
+    sandbox = Processes(new_id())
     ctx = fake_context(sandbox=sandbox, cwd=str(tmp_path), environ={"PATH": os.environ["PATH"]})  # type: ignore[arg-type]
 
     async def story() -> None:

@@ -154,6 +154,7 @@ def test_a_tool_that_changed_since_is_refused(door: Door, cli: Callable[..., Any
     assert not door.ran
 
 
+@pytest.mark.confined  # nothing is remembered in its home
 @pytest.mark.parametrize(
     "words",
     [("--yes",), ("--deny",), ("id", "--yes", "--deny"), ("id", "--scope", "user"), ("id", "--exactly")],

@@ -122,6 +122,7 @@ def test_verify_against_a_kept_head(recorded, home, run_cli) -> None:
     assert run_cli("audit", "verify", "--head", "short").returncode == 2
 
 
+@pytest.mark.confined  # nothing is remembered in its home
 def test_without_a_record_nothing_is_wrong_and_nothing_is_made(home, run_cli) -> None:
     assert shown(run_cli) == []
     assert run_cli("audit", "verify").returncode == 0

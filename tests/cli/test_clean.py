@@ -143,6 +143,7 @@ def test_a_living_runtime_keeps_its_directory_between_calls(
     assert list(temporary.iterdir()) == []
 
 
+@pytest.mark.confined  # nothing is remembered in its home
 def test_an_empty_home_stays_empty(home, temporary, run_cli) -> None:
     assert parse(run_cli("clean", "--all", "--json").stdout) == {
         "dry_run": False,

@@ -280,6 +280,17 @@ def test_a_sandbox_is_named() -> None:
     assert "confinement  | landlock\n" in page(sandbox="landlock")
 
 
+def test_what_it_may_do_there_and_what_it_asked_for_is_shown() -> None:
+    """D4: tier, network, files, and what the tool itself declares; nothing of it draws a line of its own."""
+    said = "bubblewrap: writes in the workspace and in /srv/out, reads /srv/in, no network"
+    text = page(width=120, sandbox="bubblewrap", confinement=said, declared=("to read /srv/in", "x\n  fake | y"))
+    assert f"confinement  | {said}\n" in text
+    assert "it declares  | to read /srv/in\n" in text
+    assert "\n  fake | y" not in text
+    assert "to let it use the network: toolcrib grant custom_tool_deploy network" in text
+    assert "use the network" not in page()
+
+
 def test_whether_it_changed_is_said() -> None:
     assert "is unchanged since it was last approved" in page(previous=REQUEST.digest)
     changed = page(previous="sha256:fedcba9876543210", difference="--- last approved\n+++ now\n-a\n+b")

@@ -1,8 +1,11 @@
 """`toolcrib stats`: every outcome, from the record."""
 
+import pytest
+
 from toolcrib.core.jsontext import parse
 
 
+@pytest.mark.confined  # nothing is remembered in its home
 def test_before_the_first_call_all_is_zero(run_cli, home) -> None:
     """C39."""
     answer = parse(run_cli("stats", "--json").stdout)

@@ -294,3 +294,18 @@ def test_list_sees_each_change_at_once(run_cli, trusted: Path) -> None:
     assert programs(run_cli) == programs(run_cli) == []
     policy.unlink()
     assert programs(run_cli) == ["custom_tool_repeat"]
+
+
+def test_what_manifests_ask_for_is_shown_before_anybody_says_yes(run_cli, project: Path, home: Path) -> None:
+    folder = project / ".toolcrib" / "tools" / "asks"
+    folder.mkdir(parents=True)
+    (folder / "run").write_text("#!/bin/sh\n")
+    (folder / "run").chmod(0o755)
+    head = 'name: asks\ndescription: Asks.\nversion: "1.0.0"\nentrypoint: run\n'
+    (folder / "tool.yaml").write_text(head + "network: [api.example.com]\nfiles: {rw: ['~/models']}\nsecrets: [KEY]\n")
+    done = run_cli("trust", "--json")
+    assert (done.returncode, (home / "trust.json").exists()) == (3, False)
+    words = ["to reach api.example.com", "to read and write ~/models", "secrets: KEY (`secrets:` in config.yaml)"]
+    assert json.loads(done.stdout)["asked"] == {".toolcrib/tools/asks/tool.yaml": words}
+    for each in words:
+        assert f".toolcrib/tools/asks/tool.yaml: {each}" in done.stderr

@@ -1,18 +1,23 @@
 """What every sandbox keeps to: `core.process.Sandbox`."""
 
 import asyncio
+import functools
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
 from toolcrib.core.context import new_id
 from toolcrib.core.process import Captured, Command, Completed
-from toolcrib.sandbox import child, poller, spawn, sweep
-from toolcrib.sandbox.unconfined import Unconfined
+from toolcrib.sandbox import bubblewrap, child, landlock, poller, spawn, sweep
+from toolcrib.sandbox.cage import Cage
+from toolcrib.sandbox.confined import Confined
+from toolcrib.sandbox.processes import Processes
 from toolcrib.testing import ScriptedSandbox
 
 ANSWER = Completed(3, Captured(b"out", total=3), Captured(b"err", total=3))
+TIERS = {"landlock": landlock, "bubblewrap": bubblewrap}
 MARK = new_id() + "-1"
 COMMAND = Command(
     ("/bin/sh", "-c", "cat >/dev/null; printf out; printf err >&2; exit 3"),
@@ -34,13 +39,15 @@ def left_behind() -> list[str]:
     return found
 
 
-REAL = ("unconfined", "unconfined, another Python", "unconfined, another system")
-"""The one that starts processes, also with what it falls back to elsewhere."""
+REAL = ("process", "process, another Python", "process, another system", "landlock", "bubblewrap")
+"""The one that starts processes, also with what it falls back to elsewhere, and in each tier."""
 
 
 @pytest.fixture
-def sandbox(request, monkeypatch):
+def sandbox(request, monkeypatch, tmp_path):
     kind = request.param
+    if why_not := _why_not(kind):
+        pytest.skip(why_not)
     if kind == "scripted":
         yield ScriptedSandbox(ANSWER, ANSWER)
         return
@@ -50,9 +57,17 @@ def sandbox(request, monkeypatch):
         monkeypatch.setattr(child, "LINUX", False)
         monkeypatch.setattr(sweep, "LINUX", False)
         monkeypatch.setattr(poller, "_HAS_EPOLL", False)
-    sandbox = Unconfined(new_id())
-    yield sandbox
+    sandbox = Processes(new_id())
+    yield Confined(sandbox, Cage(kind, workspace=os.path.realpath(tmp_path))) if kind in TIERS else sandbox
     sandbox.close()
+
+
+@functools.cache
+def _why_not(kind: str) -> str:
+    """Why a tier cannot be tried here, or nothing."""
+    if kind not in TIERS:
+        return ""
+    return TIERS[kind].canary() if sys.platform == "linux" else "it is a tier of Linux"
 
 
 every_kind = pytest.mark.parametrize("sandbox", [*REAL, "scripted"], indirect=True)

@@ -9,7 +9,7 @@ from toolcrib.backends.function import tool
 from toolcrib.core.context import Host, new_id
 from toolcrib.core.source import Loaded
 from toolcrib.core.tool import NAME
-from toolcrib.sandbox.unconfined import Unconfined
+from toolcrib.sandbox.processes import Processes
 from toolcrib.sources.executable import ExecutableSource, Settings
 from toolcrib.sources.isolated import IsolatedSource
 from toolcrib.sources.manifest import ManifestSource
@@ -45,7 +45,7 @@ def source(request, tmp_path):
         return
     if request.param == "module in a process":
         (tmp_path / "tools.py").write_text('def greet(name: str) -> str:\n    """Greet somebody."""\n    return name\n')
-        sandbox, kept = Unconfined(new_id()), dict[str, bytes]()
+        sandbox, kept = Processes(new_id()), dict[str, bytes]()
         host = Host(
             str(tmp_path), sandbox, lambda report, judged, session: MemoryFiles({}), {"PATH": os.environ["PATH"]}
         )
@@ -71,7 +71,7 @@ def source(request, tmp_path):
         return
     (tmp_path / "greet").write_text(PROGRAM)
     (tmp_path / "greet").chmod(0o755)
-    sandbox = Unconfined(identity := new_id())
+    sandbox = Processes(identity := new_id())
     prober = Prober(sandbox, {"PATH": "/usr/bin:/bin"}, ("PATH",), marks=lambda: f"{identity}-1")
     kept = {}
     cache = ProbeCache(kept.get, kept.__setitem__)

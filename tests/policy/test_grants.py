@@ -38,7 +38,7 @@ def test_what_an_older_version_had_goes_when_the_new_one_is_granted_something(gr
     grants.add("t:b", "1", ["LANG"])
     grants.add("t:a", "2", ["REGION"])
     assert grants.grants_for("t:a", "1") == ()
-    assert [(each.tool, each.variable) for each in grants.all()] == [("t:b", "LANG"), ("t:a", "REGION")]
+    assert [(each.tool, each.value) for each in grants.all()] == [("t:b", "LANG"), ("t:a", "REGION")]
 
 
 def test_grants_are_taken_back_by_id_by_tool_by_name_and_all(grants: Grants) -> None:
@@ -46,7 +46,7 @@ def test_grants_are_taken_back_by_id_by_tool_by_name_and_all(grants: Grants) -> 
     grants.add("t:b", "1", ["A"])
     assert grants.remove(id="nothing") == 0
     assert grants.remove(id=one.id) == 1
-    assert grants.remove(tool="t:a", variables=["B", "Z"]) == 1
+    assert grants.remove(tool="t:a", values=["B", "Z"]) == 1
     assert grants.grants_for("t:a", "1") == ("C",)
     assert grants.remove(tool="t:a") == 1
     assert grants.grants_for("t:b", "1") == ("A",)
@@ -59,7 +59,29 @@ def test_looking_makes_no_file(grants: Grants, file: Path) -> None:
     assert not file.parent.exists()
 
 
+def test_grants_of_several_kinds_stand_beside_each_other(grants: Grants) -> None:
+    grants.add("t:a", "1", ["LANG"])
+    grants.add("t:a", "1", ["*"], kind="network")
+    grants.add("t:a", "1", ["/data"], kind="ro")
+    assert [grants.grants_for("t:a", "1", kind) for kind in ("env", "network", "ro", "rw")] == [
+        ("LANG",), ("*",), ("/data",), (),
+    ]  # fmt: skip
+    assert grants.remove(tool="t:a", kinds=("ro", "rw")) == 1
+    assert [(each.kind, each.value) for each in grants.all()] == [("env", "LANG"), ("network", "*")]
+
+
+def test_what_was_granted_before_there_were_kinds_is_a_variable(grants: Grants, file: Path) -> None:
+    file.parent.mkdir()
+    file.write_text(json.dumps({"version": 1, "grants": [GOOD, {**GOOD, "id": "b", "version": "1.0"}]}))
+    assert [(each.kind, each.value, each.version) for each in grants.all()] == [
+        ("env", "LANG", None), ("env", "LANG", "1.0"),
+    ]  # fmt: skip
+    grants.add("t:a", "1", ["*"], kind="network")
+    assert grants.grants_for("t:a", "1") == ("LANG", "LANG")
+
+
 GOOD = {"id": "a", "tool": "t:a", "digest": "1", "variable": "LANG", "at": 1.0}
+OTHER = {"id": "a", "tool": "t:a", "digest": "1", "kind": "rw", "value": "/data", "at": 1.0}
 
 
 @pytest.mark.parametrize(
@@ -77,6 +99,11 @@ GOOD = {"id": "a", "tool": "t:a", "digest": "1", "variable": "LANG", "at": 1.0}
         json.dumps({"version": 1, "grants": [{**GOOD, "variable": "A=B"}]}),
         json.dumps({"version": 1, "grants": [{**GOOD, "variable": None}]}),
         json.dumps({"version": 1, "grants": ["LANG"]}),
+        json.dumps({"version": 1, "grants": [{**GOOD, "kind": "env"}]}),
+        json.dumps({"version": 1, "grants": [{**OTHER, "kind": "everything"}]}),
+        json.dumps({"version": 1, "grants": [{**OTHER, "value": ""}]}),
+        json.dumps({"version": 1, "grants": [{**OTHER, "value": "/a\0b"}]}),
+        json.dumps({"version": 1, "grants": [{**OTHER, "value": ["/a"]}]}),
     ],
 )
 def test_a_file_that_is_not_ours_grants_nothing_and_says_what_to_do(grants: Grants, file: Path, text: str) -> None:

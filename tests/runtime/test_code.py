@@ -12,7 +12,7 @@ import pytest
 from toolcrib.runtime import code
 from toolcrib.runtime.code import code_engine
 from toolcrib.sandbox.guard import GuardedFiles
-from toolcrib.sandbox.unconfined import Unconfined
+from toolcrib.sandbox.processes import Processes
 from toolcrib.store.home import Home
 
 IDENTITY = "tc0123456789abcdef"
@@ -21,7 +21,7 @@ IDENTITY = "tc0123456789abcdef"
 def test_without_the_extra_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """C45: whoever asks for it is told which command installs it."""
     monkeypatch.setattr(code, "NEEDED", ("a_module_that_nobody_has",))
-    assert code_engine(Home(tmp_path), Unconfined(IDENTITY), identity=IDENTITY, environ={}) is None
+    assert code_engine(Home(tmp_path), Processes(IDENTITY), identity=IDENTITY, environ={}) is None
 
 
 def test_the_extra_is_looked_for_and_not_loaded() -> None:
@@ -41,7 +41,7 @@ def test_a_tree_is_indexed_by_processes_and_kept_at_home(home: Path, workspace: 
         (workspace / f"f{number}.py").write_text(f"def f{number}(): pass\n")
 
     async def ask() -> int:
-        sandbox = Unconfined(IDENTITY)
+        sandbox = Processes(IDENTITY)
         started = []
         real = sandbox.exec
 

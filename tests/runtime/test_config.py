@@ -1,5 +1,6 @@
 """config.yaml: defaults, errors with file and line, and a project that may only tighten."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,8 @@ import pytest
 from toolcrib.core.errors import ConfigError
 from toolcrib.core.limits import Limits
 from toolcrib.runtime.config import Config, read
+from toolcrib.runtime.rights import Rights, Ruling
+from toolcrib.sandbox.cage import Bounds
 
 ROOT = Path(__file__).parents[2]
 
@@ -112,12 +115,66 @@ def test_every_key_of_the_design_is_known(tmp_path: Path) -> None:
         "tools: {x: {timeout: 5s, sandbox: off, network: on, env: [LANG], secrets: [KEY], warm: true}}",
     )
     assert config.tools["x"].seconds == 5 and config.tools["x"].variables == ("LANG",)
-    assert config.unprotected == {}
+    assert config.rights == {"x": Rights("off", "on")}
 
 
-@pytest.mark.parametrize("demand", ["sandbox: landlock", "sandbox: bubblewrap", "network: off"])
-def test_a_protection_that_is_not_built_is_not_ignored(tmp_path: Path, demand: str) -> None:
-    assert from_user(tmp_path, f"tools: {{x: {{{demand}}}}}").unprotected == {"x": demand}
+def test_what_tools_and_kinds_may_have(tmp_path: Path) -> None:
+    text = """sandbox: landlock
+kinds:
+  script: {sandbox: bubblewrap, network: [API.example.com, "*.example.org:8443"], limits: {memory: 1g, processes: 50}}
+  run_command: {network: on}
+tools:
+  x: {files: {ro: [/srv/data], rw: [~/out/../out]}, limits: {cpu: 1500ms, file_size: 10m}}
+  y: {network: []}
+"""
+    config = from_user(tmp_path, text)
+    assert config.ruling == Ruling(
+        "landlock",
+        {
+            "script": Rights(
+                "bubblewrap", ("api.example.com", "*.example.org:8443"), bounds=Bounds(1 << 30, 50, None, None)
+            ),
+            "run_command": Rights(network="on"),
+        },
+        {
+            "x": Rights(ro=("/srv/data",), rw=(os.path.expanduser("~/out"),), bounds=Bounds(None, None, 10 << 20, 2)),
+            "y": Rights(network="off"),
+        },
+    )
+    assert config.ruling.of("script", "x").sandbox == "bubblewrap"
+    assert config.ruling.of("binary", "x").sandbox == "landlock"
+    assert (config.ruling.of("script", "y").network, config.ruling.of("script", "z").bounds.processes) == ("off", 50)
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ("network: sometimes", "'sometimes' is not on, off, or a list of hosts"),
+        ("network: true", "True is not on, off, or a list of hosts"),
+        ("network: ['https://a.b']", "'https://a.b' is not a host"),
+        ("network: ['*']", "'*' is not a host"),
+        ('network: ["a.b\\0.c"]', "is not a host"),
+        ("files: {ro: [data]}", "'data' is not an absolute path"),
+        ("files: {rw: ['~']}", "'~' cannot be given to a program: it holds everything you have"),
+        ("files: {ro: [/]}", "'/' cannot be given to a program"),
+        ("files: {ro: [/etc]}", "it is a part of the system"),
+        ("files: {r: []}", "unknown key 'r'"),
+        ("limits: {memory: much}", "is not a size"),
+        ("limits: {processes: 0}", "0 is not a number of at least 1"),
+        ("limits: {ram: 1g}", "unknown key 'ram'"),
+        ("sandbox: docker", "'docker' is not one of"),
+    ],
+)
+@pytest.mark.parametrize("section", ["tools: {x: {%s}}", "kinds: {script: {%s}}"])
+def test_what_nobody_may_have_is_refused(tmp_path: Path, section: str, said: str, message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        from_user(tmp_path, section % said)
+    assert message in str(caught.value) and caught.value.line == 1
+
+
+def test_a_kind_that_there_is_not_is_refused_with_the_nearest(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="unknown key 'scripts'; did you mean script"):
+        from_user(tmp_path, "kinds: {scripts: {network: on}}")
 
 
 def test_a_project_tightens(tmp_path: Path) -> None:
@@ -131,7 +188,7 @@ def test_a_project_tightens(tmp_path: Path) -> None:
     assert decisions == {"a": "blocked", "b": "ask", "c": "blocked"}
     assert config.approval_default is not None and config.approval_default.decision.wire == "ask"
     assert (config.limits.seconds, config.limits.output_bytes, config.variables) == (10, 1000, ("PATH",))
-    assert config.sandbox == "bubblewrap" and config.problems == ()
+    assert config.tighter == (Ruling("bubblewrap"),) and config.problems == ()
 
 
 @pytest.mark.parametrize(
@@ -147,6 +204,7 @@ def test_a_project_tightens(tmp_path: Path) -> None:
         "mcp_servers: {x: {command: evil}}",
         "compat: [kodelet]",
         "tools: {custom_tool_x: {env: [AWS_SECRET_ACCESS_KEY]}}",
+        "tools: {custom_tool_x: {network: on}}",
     ],
 )
 def test_a_project_cannot_loosen(tmp_path: Path, project: str) -> None:
@@ -192,12 +250,21 @@ def test_what_the_user_took_away_no_project_brings_back(tmp_path: Path) -> None:
 def test_a_project_cannot_lift_what_is_demanded_for_a_tool(tmp_path: Path, demand: str) -> None:
     user = "tools: {x: {sandbox: bubblewrap, network: off}}"
     config = from_both(tmp_path, user, f"tools: {{x: {{{demand}}}}}")
-    assert config.demands == {"x": {"sandbox": "bubblewrap", "network": "off"}}
+    assert (config.rights, config.tighter) == ({"x": Rights("bubblewrap", "off")}, ())
     (problem,) = config.problems
     assert "would loosen" in problem.message
 
 
 def test_a_project_may_demand_more_for_a_tool(tmp_path: Path) -> None:
     config = from_both(tmp_path, "tools: {x: {timeout: 5s}}", "tools: {x: {network: off}, y: {sandbox: bubblewrap}}")
-    assert config.unprotected == {"x": "network: off", "y": "sandbox: bubblewrap"}
+    assert config.tighter == (Ruling(tools={"x": Rights(network="off"), "y": Rights("bubblewrap")}),)
     assert config.problems == ()
+
+
+@pytest.mark.parametrize("said", ["sandbox: process", "network: on", "files: {ro: [/srv/x]}", "files: {rw: [/srv/x]}"])
+@pytest.mark.parametrize("section", ["tools: {x: {%s}}", "kinds: {executable: {%s}}"])
+def test_a_project_gives_no_tool_anything(tmp_path: Path, section: str, said: str) -> None:
+    config = from_both(tmp_path, "", section % said)
+    (problem,) = config.problems
+    assert (problem.code, "would loosen" in problem.message) == ("CONFIG_INVALID", True)
+    assert (config.tighter, config.rights, config.kinds) == ((), {}, {})

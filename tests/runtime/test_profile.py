@@ -14,6 +14,7 @@ from toolcrib.policy.project_files import project_files
 from toolcrib.runtime.build import build, read_config
 from toolcrib.runtime.config import Config
 from toolcrib.runtime.profile import Profile
+from toolcrib.runtime.rights import Rights
 from toolcrib.store.home import Home
 from toolcrib.store.state import State
 
@@ -163,18 +164,23 @@ def test_settings_of_a_tool_are_replaced_key_by_key(place: Place) -> None:
     assert (config.tools["x"].seconds, config.tools["x"].variables) == (5, ("LANG",))
     assert config.tools["y"].variables == ("TERM",)
     assert [grant.name for grant in config.secrets["x"]] == ["KEY"]
-    assert config.unprotected == {"x": "sandbox: bubblewrap"}
+    assert config.rights["x"] == Rights("bubblewrap", "off")
     config = place.config("q")
     assert (config.tools["x"].seconds, config.tools["x"].variables) == (9, ())
     assert config.templates == {"x": {"A": "${env:KEY}"}}
-    assert config.unprotected == {"x": "network: off"}
+    assert config.rights["x"] == Rights("auto", "off")
     config = place.config("r")
-    assert (config.unprotected, config.secrets) == ({}, {})
+    assert (config.rights["x"], config.secrets) == (Rights("auto", "on"), {})
 
 
 def test_sandbox_and_network_may_stand_in_a_profile(place: Place) -> None:
     place.user("sandbox: process", p="sandbox: off\nnetwork: {allow: [api.example.com]}", q="")
     assert (place.config("p").sandbox, place.config("q").sandbox) == ("off", "process")
+
+
+def test_what_kinds_of_tools_may_have_may_stand_in_a_profile(place: Place) -> None:
+    place.user("kinds: {script: {network: on, sandbox: landlock}}", p="kinds: {script: {network: off}}")
+    assert place.config("p").kinds == {"script": Rights("landlock", "off")}
 
 
 def test_the_words_of_a_profile_are_kept(place: Place) -> None:

@@ -182,7 +182,7 @@ def test_a_tool_that_changed_since_it_was_listed_does_not_run(home: Path, worksp
     assert not (workspace / "started").exists()
 
 
-def test_a_demanded_protection_that_is_not_built_stops_the_tool(home: Path, workspace: Path, make_tool: Any) -> None:
+def test_a_demanded_protection_that_is_missing_stops_the_tool(home: Path, workspace: Path, make_tool: Any) -> None:
     make_tool("hello", hello())
     make_tool("other", hello("other"))
     (home / "config.yaml").write_text("tools: {custom_tool_hello: {network: off}}")
@@ -190,12 +190,11 @@ def test_a_demanded_protection_that_is_not_built_stops_the_tool(home: Path, work
     async def use(crib: Crib) -> Any:
         return await names(crib), (await crib.call("custom_tool_hello", {})).error.code
 
-    assert with_crib(home, workspace, use, approver=toolcrib.SaysYes()) == (
-        ["custom_tool_other"],
-        "SANDBOX_UNAVAILABLE",
-    )
+    stopped = (["custom_tool_hello", "custom_tool_other"], "SANDBOX_UNAVAILABLE")
+    assert with_crib(home, workspace, use, approver=toolcrib.SaysYes()) == stopped
     (home / "config.yaml").write_text("sandbox: bubblewrap")
-    assert with_crib(home, workspace, names) == []
+    assert with_crib(home, workspace, use, approver=toolcrib.SaysYes()) == stopped
+    assert not (workspace / "ran").exists()
 
 
 def test_settings_of_one_tool(home: Path, workspace: Path, make_tool: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ import pytest
 from toolcrib.core.context import new_id
 from toolcrib.core.limits import Limits
 from toolcrib.core.process import Command, Completed
-from toolcrib.sandbox.unconfined import Unconfined
+from toolcrib.sandbox.processes import Processes
 
 SETSID_C = r"""
 #include <signal.h>
@@ -48,7 +48,7 @@ class Yard:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.id = new_id()
-        self.sandbox = Unconfined(self.id)
+        self.sandbox = Processes(self.id)
         self._count = 0
 
     def script(self, text: str, *, interpreter: str = "/bin/sh") -> str:

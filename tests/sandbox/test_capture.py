@@ -4,6 +4,7 @@ import asyncio
 import os
 import random
 import resource
+import sys
 
 import pytest
 
@@ -247,3 +248,20 @@ def test_each_stream_of_a_program_has_its_own_filter(yard, tmp_path) -> None:
     )
     done = asyncio.run(yard.sandbox.exec(command._replace(filters=redactor.stream)))
     assert (done.code, done.stdout.head, done.stderr.head) == (0, b"([redacted:TOKEN])", b"[redacted:TOKEN]\n")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only there can a pipe be made larger")
+def test_a_program_that_fills_the_pipe_gets_a_larger_one() -> None:
+    """It works on while others are looked after, instead of standing still for a turn after each 64 KiB."""
+    reads, writes = os.pipe()
+    os.set_blocking(reads, False)
+    os.set_blocking(writes, False)
+    capture = Capture(reads, name="x", keep=MEBIBYTE, artifacts=None)
+    room = os.write(writes, b"x" * MEBIBYTE)
+    assert capture.read()
+    assert os.write(writes, b"y" * MEBIBYTE) >= 4 * room
+    os.close(writes)
+    while capture.read():
+        pass
+    capture.close()
+    assert capture.result().total >= 5 * room

@@ -41,9 +41,9 @@ FLOODS = """
 import asyncio, os, resource, sys
 from toolcrib.core.context import new_id
 from toolcrib.core.process import Command
-from toolcrib.sandbox.unconfined import Unconfined
+from toolcrib.sandbox.processes import Processes
 mark = new_id()
-sandbox = Unconfined(mark)
+sandbox = Processes(mark)
 async def main():
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     env = {'PATH': os.environ['PATH']}
@@ -66,9 +66,9 @@ DIRTY = """
 import asyncio, os, sys
 from toolcrib.core.context import new_id
 from toolcrib.core.process import Command
-from toolcrib.sandbox.unconfined import Unconfined
+from toolcrib.sandbox.processes import Processes
 mark = new_id()
-sandbox = Unconfined(mark)
+sandbox = Processes(mark)
 text = 'cd $TMPDIR; for n in 1 2 3 4 5 6 7 8 9; do mkdir -p $n/a/b/c $n/d; : > $n/a/b/c/file; done; echo up'
 async def main():
     for _ in range(20):

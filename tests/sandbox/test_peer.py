@@ -17,7 +17,7 @@ from toolcrib.core.errors import ToolError
 from toolcrib.core.process import Command
 from toolcrib.sandbox import child, lending, poller, spawn, sweep
 from toolcrib.sandbox.peer import Peer
-from toolcrib.sandbox.unconfined import Unconfined
+from toolcrib.sandbox.processes import Processes
 
 ECHO = 'while IFS= read -r line; do echo "$$ $line"; done'
 
@@ -27,7 +27,7 @@ class Bench:
 
     def __init__(self, root: Any, **about: Any) -> None:
         self.root, self.id = root, new_id()
-        self.sandbox = Unconfined(self.id, **about)
+        self.sandbox = Processes(self.id, **about)
         self._count = 0
 
     def mark(self) -> str:
@@ -313,9 +313,9 @@ def test_another_environment_is_another_program_and_what_is_the_call_s_is_not(be
 CALLER = """
 import asyncio, os, sys
 from toolcrib.core.process import Command
-from toolcrib.sandbox.unconfined import Unconfined
+from toolcrib.sandbox.processes import Processes
 mark = sys.argv[1]
-sandbox = Unconfined(mark)
+sandbox = Processes(mark)
 async def main():
     command = Command(('/bin/sh', '-c', sys.argv[2]), '/', mark + '-1', {'PATH': os.environ['PATH']})
     async with sandbox.lend(command, key=0, marks=lambda: mark + '-2') as peer:

@@ -136,8 +136,8 @@ EXHAUSTED = """
 import asyncio, os, resource, sys
 from toolcrib.core.errors import ToolError
 from toolcrib.core.process import Command
-from toolcrib.sandbox.unconfined import Unconfined
-sandbox = Unconfined(f'tcshort{os.getpid()}')
+from toolcrib.sandbox.processes import Processes
+sandbox = Processes(f'tcshort{os.getpid()}')
 warm = len(sys.argv) > 1
 async def main():
     run = lambda: sandbox.exec(Command(('/bin/sh', '-c', 'echo ran'), '/', 'tcshort-1'))
@@ -184,10 +184,10 @@ def test_no_process_left_means_resource_exhausted(drive, tmp_path) -> None:
         "import asyncio, os, resource\n"
         "from toolcrib.core.errors import ToolError\n"
         "from toolcrib.core.process import Command\n"
-        "from toolcrib.sandbox.unconfined import Unconfined\n"
+        "from toolcrib.sandbox.processes import Processes\n"
         "if os.getuid() == 0: os.setgid(61234); os.setuid(61234)\n"
         "resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))\n"
-        "sandbox = Unconfined(f'tcnoproc{os.getpid()}')\n"
+        "sandbox = Processes(f'tcnoproc{os.getpid()}')\n"
         "try:\n"
         "    asyncio.run(sandbox.exec(Command(('/bin/true',), '/', 'tcnoproc-1')))\n"
         "except ToolError as exc:\n"

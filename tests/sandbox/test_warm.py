@@ -328,11 +328,11 @@ def test_a_killed_host_leaves_no_worker(drive, carriers, until, tmp_path) -> Non
     script.chmod(0o755)
     text = (
         "import asyncio, os, signal, sys\n"
-        "from toolcrib.core.process import Command\nfrom toolcrib.sandbox.unconfined import Unconfined\n"
+        "from toolcrib.core.process import Command\nfrom toolcrib.sandbox.processes import Processes\n"
         "async def main():\n"
         "    command = Command((sys.argv[1],), os.getcwd(), 'tckilled0-1', {'TOOLCRIB_CALL_ID': 'tckilled0-1'},\n"
         "                      warm=((sys.executable,), (sys.argv[1],)))\n"
-        "    task = asyncio.create_task(Unconfined('tckilled0').exec(command))\n"
+        "    task = asyncio.create_task(Processes('tckilled0').exec(command))\n"
         "    while not os.path.exists('up'): await asyncio.sleep(0.005)\n"
         "    print('up', flush=True)\n"
         "    if os.fork(): os._exit(0)\n"

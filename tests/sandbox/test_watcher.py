@@ -17,9 +17,9 @@ from toolcrib.core.context import new_id
 CALLER = """
 import asyncio, os, sys
 from toolcrib.core.process import Command
-from toolcrib.sandbox.unconfined import Unconfined
+from toolcrib.sandbox.processes import Processes
 mark, program, many = sys.argv[1], sys.argv[2], int(sys.argv[3])
-sandbox = Unconfined(mark)
+sandbox = Processes(mark)
 count = iter(range(1, 1000000))
 async def one():
     while True:
@@ -173,10 +173,10 @@ NESTED = """
 import asyncio, os, sys
 from toolcrib.core.process import Command
 from toolcrib.backends.process import callers
-from toolcrib.sandbox.unconfined import Unconfined
+from toolcrib.sandbox.processes import Processes
 from toolcrib.core.context import new_id
 mark = new_id()
-sandbox = Unconfined(mark)
+sandbox = Processes(mark)
 async def main():
     env = {'TOOLCRIB_CALL_ID': mark + '-1', 'PATH': os.environ['PATH']} | callers(os.environ)
     text = 'setsid sh -c "trap : TERM; while :; do sleep 30; done" & echo inner; echo up > %s; sleep 60' % sys.argv[1]
@@ -215,13 +215,13 @@ def test_killing_the_outermost_of_nested_callers_ends_all(caller, until, carrier
 PLAIN_USER = """
 import asyncio, os, sys
 from toolcrib.core.process import Command
-from toolcrib.sandbox.unconfined import Unconfined
+from toolcrib.sandbox.processes import Processes
 mark = sys.argv[1]
 os.chdir('/')
 if os.getuid() == 0: os.setgid(65534); os.setuid(65534)
 env = {'TOOLCRIB_CALL_ID': mark + '-1', 'PATH': '/usr/bin:/bin'}
 text = 'mkdir $TMPDIR/a; : > $TMPDIR/a/b; chmod 0 $TMPDIR/a; setsid sleep 60 & echo up; sleep 60'
-asyncio.run(Unconfined(mark).exec(Command(('/bin/sh', '-c', text), '/', mark + '-1', env)))
+asyncio.run(Processes(mark).exec(Command(('/bin/sh', '-c', text), '/', mark + '-1', env)))
 """
 
 

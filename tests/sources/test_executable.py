@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import shutil
 
 import pytest
 
@@ -60,7 +61,8 @@ def test_the_listing_has_one_order(shelf) -> None:
 def test_nothing_there_is_nothing_wrong(shelf) -> None:
     """K59, K25"""
     assert (shelf.opened(), shelf.problems()) == ([], {})
-    assert os.listdir(shelf.home) == ["config.yaml"]
+    assert set(os.listdir(shelf.home)) - {"cache"} == {"config.yaml"}
+    assert not list((shelf.home / "cache").glob("probes-*"))
     shelf.tool("one")
     (shelf.home / "config.yaml").write_text("toolsets: {}\ncustom_tools:\n  enabled: false\n")
     assert (shelf.opened(), shelf.started()) == ([], [])
@@ -167,10 +169,10 @@ def test_a_skipped_tool_is_in_the_record_with_its_reason(shelf) -> None:
 
 def test_what_was_short_of_resources_is_asked_again(shelf, monkeypatch) -> None:
     """It says nothing about the program, so it is not kept."""
-    from toolcrib.sandbox import program
+    from toolcrib.sandbox import launch
 
     shelf.tool("one")
-    true_start = program.start
+    true_start = launch.start
 
     def start(argv, **about):
         if argv[0].endswith("/one"):
@@ -178,7 +180,7 @@ def test_what_was_short_of_resources_is_asked_again(shelf, monkeypatch) -> None:
         return true_start(argv, **about)
 
     with monkeypatch.context() as patch:
-        patch.setattr(program, "start", start)
+        patch.setattr(launch, "start", start)
         assert shelf.problem("one")[0] == "RESOURCE_EXHAUSTED"
     assert shelf.opened() == ["custom_tool_one"]
 
@@ -205,6 +207,7 @@ def test_a_damaged_cache_costs_time_only(shelf, damage) -> None:
 
 def test_a_home_that_cannot_be_written_costs_time_only(shelf) -> None:
     shelf.tool("one")
+    shutil.rmtree(shelf.home / "cache", ignore_errors=True)
     (shelf.home / "cache").write_text("a file where a directory should be")
     assert [shelf.opened(), shelf.opened()] == [["custom_tool_one"]] * 2
 

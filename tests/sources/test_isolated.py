@@ -1,7 +1,10 @@
 """Modules that run in processes of their own: what they may touch, and what is left of them."""
 
 import asyncio
+import json
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -246,18 +249,45 @@ def test_a_secret_reaches_the_tool_it_is_for_and_nobody_else(modules, monkeypatc
     assert "hush" not in str(mine.data)
 
 
-def test_a_thousand_calls_leave_nothing(modules) -> None:
-    modules.write("def f(n: int) -> int:\n  return n\n", "f")
+A_THOUSAND = """
+import asyncio, json, os, sys
+import toolcrib
 
-    async def some(crib: toolcrib.Crib, count: int) -> None:
-        results = await asyncio.gather(*(crib.call("f", {"n": n}) for n in range(count)))
-        assert [each.data for each in results] == list(range(count))
+def opened():
+    found = {}
+    for name in os.listdir('/proc/self/fd'):
+        try:
+            found[name] = os.readlink(f'/proc/self/fd/{name}')
+        except OSError:  # the one that was listed with
+            pass
+    return found
 
-    async def work(crib: toolcrib.Crib) -> tuple[int, int, list[str]]:
+async def some(crib, count):
+    results = await asyncio.gather(*(crib.call('f', {'n': n}) for n in range(count)))
+    wrong = [(n, str(each.error)) for n, each in enumerate(results) if each.data != n]
+    assert not wrong, wrong[:3]
+
+async def main(home, work):
+    async with toolcrib.open(workspace=work, home=home, approver=toolcrib.SaysYes()) as crib:
         await some(crib, 100)
-        before = len(os.listdir("/proc/self/fd"))
+        before = opened()
         await some(crib, 1000)
-        return before, len(os.listdir("/proc/self/fd")), marked(f"{crib._host.id}-")
+        told = {'runtime': crib._host.id, 'before': before, 'after': opened()}
+        print(json.dumps(told), flush=True)
+        sys.stdin.read()
 
-    before, after, left = modules.opened(work)
-    assert (after, len(left)) == (before, 1)
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+def test_a_thousand_calls_leave_nothing(modules) -> None:
+    """In a process of its own: in this one, what other tests used may close its descriptors meanwhile."""
+    modules.write("def f(n: int) -> int:\n  return n\n", "f")
+    words = [sys.executable, "-c", A_THOUSAND, str(modules.home), str(modules.workspace)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as caller:
+        told = json.loads(caller.stdout.readline() or "null")
+        left = told and marked(f"{told['runtime']}-")
+        caller.communicate(timeout=60)
+    assert (caller.returncode, told["after"]) == (0, told["before"])
+    assert len(left) == 1, "nobody but the worker"
+    assert marked(f"{told['runtime']}-") == []

@@ -140,7 +140,7 @@ def test_a_wish_gives_nothing(shelf, monkeypatch) -> None:
     monkeypatch.setenv("API_KEY", "sesame")
     put(shelf.user_tools / "one", script=ECHO, env={"COLOUR": "what to paint with"}, secrets=["API_KEY"], network=True)
     assert not {"COLOUR", "API_KEY"} & echoed(shelf, {})["env"].keys()
-    assert shelf.one().backend.wishes == (("COLOUR",), ("API_KEY",), ("*",), ())
+    assert shelf.one().backend.wishes == (("COLOUR",), ("API_KEY",), ("*",), (), (), ())
     (shelf.home / "config.yaml").write_text("toolsets: {}\ntools: {custom_tool_one: {env: [COLOUR]}}\n")
     assert echoed(shelf, {})["env"]["COLOUR"] == "blue"
 
@@ -317,7 +317,7 @@ def test_show_tells_usage_and_wishes(shelf, run_cli) -> None:
     put(shelf.user_tools / "one", usage="Use it well.", env=["COLOUR"], network=["api.example.com"])
     said = run_cli("show", "one").stdout
     assert "Use it well." in said
-    assert "asks for     env: COLOUR; network: api.example.com (which gives it nothing)" in said
+    assert "asks for     env: COLOUR; network: api.example.com (no variables or secrets by that)" in said
     facts = json.loads(run_cli("show", "one", "--json").stdout)
     assert facts["wishes"]["env"] == ["COLOUR"]
 

@@ -40,6 +40,7 @@ build: [make, all]
 env: [LANG]
 secrets: {API_KEY: what it opens}
 network: [api.example.com, "127.0.0.1:8080"]
+files: {ro: [./data], rw: [~/models/cache]}
 limits: {timeout: 90s, output: 64k}
 capabilities: {writes_files: true, idempotent: false}
 examples: [{name: first, input: {a: x}, exit: 0, output: y}]
@@ -54,6 +55,7 @@ warm: true
     assert (found.replaces, found.warm) == (("old", "older"), True)
     assert found.wishes == (
         ("LANG",), ("API_KEY",), ("api.example.com", "127.0.0.1:8080"), ("git", "python3", "jq >= 1.6", "g++"),
+        ("data",), ("~/models/cache",),
     )  # fmt: skip
 
 
@@ -116,7 +118,25 @@ WRONG = [
     ("env: LANG", 5, "CONFIG_INVALID", "not a list"),
     ("env: ['A=B']", 5, "CONFIG_INVALID", "names of variables"),
     ("secrets: [5]", 5, "CONFIG_INVALID", "names of secrets"),
-    ("network: sometimes", 5, "CONFIG_INVALID", "not a list"),
+    ("network: sometimes", 5, "CONFIG_INVALID", "it is not true, false, or a list of hosts"),
+    ("network: [a b]", 5, "CONFIG_INVALID", "'a b' is not a host"),
+    ("files: [data]", 5, "CONFIG_INVALID", "it is not {ro: [paths], rw: [paths]}"),
+    ("files: {read: [data]}", 5, "CONFIG_INVALID", "unknown key 'read'"),
+    ("files: {rw: data}", 5, "CONFIG_INVALID", "rw is not a list of paths"),
+    ("files: {rw: ['~']}", 5, "CONFIG_INVALID", "'~' cannot be asked for"),
+    ("files: {rw: ['~/']}", 5, "CONFIG_INVALID", "'~/' cannot be asked for"),
+    ("files: {ro: [/]}", 5, "CONFIG_INVALID", "'/' cannot be asked for"),
+    ("files: {ro: [/etc/shadow]}", 5, "CONFIG_INVALID", "'/etc/shadow' cannot be asked for"),
+    ("files: {ro: ['~root/x']}", 5, "CONFIG_INVALID", "'~root/x' cannot be asked for"),
+    ("files: {ro: [../x]}", 5, "CONFIG_INVALID", "'../x' cannot be asked for"),
+    ("files: {ro: ['~/x/../.ssh']}", 5, "CONFIG_INVALID", "cannot be asked for"),
+    ("files: {ro: ['~/.ssh']}", 5, "CONFIG_INVALID", "'~/.ssh' cannot be asked for"),
+    ("files: {ro: ['~/.SSH/id_ed25519']}", 5, "CONFIG_INVALID", "cannot be asked for"),
+    ("files: {ro: ['~/.config']}", 5, "CONFIG_INVALID", "where people keep their keys"),
+    ("files: {ro: ['~/.aws']}", 5, "CONFIG_INVALID", "where people keep their keys"),
+    ("files: {ro: ['~/.toolcrib/trust.json']}", 5, "CONFIG_INVALID", "cannot be asked for"),
+    ("files: {rw: [.git/hooks]}", 5, "CONFIG_INVALID", "git's own files"),
+    ("files: {rw: [.vscode/tasks.json]}", 5, "CONFIG_INVALID", "an editor's settings"),
     ("capabilities: [write_files]", 5, "CONFIG_INVALID", "did you mean writes_files?"),
     ("capabilities: {idempotent: maybe}", 5, "CONFIG_INVALID", "true or false"),
     ("capabilities: all", 5, "CONFIG_INVALID", "not a list"),

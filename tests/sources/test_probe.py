@@ -318,6 +318,43 @@ def test_the_user_s_word_on_the_limit_is_above_the_tool_s(shelf) -> None:
     assert shelf.one().limits.seconds == 7
 
 
+def test_a_program_may_say_what_it_needs(shelf) -> None:
+    asks = '{"network": ["API.example.com:8443"], "files": {"ro": ["./data"], "rw": ["~/models"]}}'
+    shelf.program("tuned", with_config(f"echo '{asks}'"))
+    wishes = shelf.one().backend.wishes
+    assert (wishes.network, wishes.ro, wishes.rw) == (("api.example.com:8443",), ("data",), ("~/models",))
+    assert shelf.one().backend.wishes == wishes  # from what was kept as well
+
+
+def test_what_it_needs_is_a_part_of_its_digest(shelf) -> None:
+    """The same bytes may answer otherwise another time: then it is another tool, and asked about again."""
+    answer = shelf.project / "answer"
+    shelf.program("tuned", with_config(f"cat {answer}"))
+    digests = []
+    for text in ("{}", '{"network": true}', '{"network": ["a.example.com"]}', "{}"):
+        answer.write_text(text)
+        (shelf.home / "tools" / "tuned").touch()
+        digests.append(shelf.one().digest)
+    assert len(set(digests)) == 3 and digests[0] == digests[3]
+
+
+@pytest.mark.parametrize(
+    "asks",
+    [
+        '{"network": "yes"}',
+        '{"network": ["https://a.b"]}',
+        '{"files": ["data"]}',
+        '{"files": {"rw": ["~"]}}',
+        '{"files": {"ro": ["/etc/shadow"]}}',
+        '{"files": {"ro": ["~/.ssh/id"]}}',
+    ],
+)
+def test_a_need_that_nobody_grants_is_said(shelf, asks) -> None:
+    shelf.program("tuned", with_config(f"echo '{asks}'"))
+    code, message = shelf.problem("tuned")
+    assert (code, "`config`: " in message) == ("VALIDATION_ERROR", True)
+
+
 def test_a_program_that_does_not_mention_the_verb_is_not_asked(shelf) -> None:
     """It might take any verb for `run`."""
     shelf.tool("plain", does=": would run")

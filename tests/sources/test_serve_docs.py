@@ -10,7 +10,7 @@ import pytest
 import toolcrib
 from toolcrib.backends import serve
 from toolcrib.core import limits
-from toolcrib.sandbox import lending, peer, unconfined
+from toolcrib.sandbox import lending, peer, processes
 
 PAGE = (Path(__file__).parents[2] / "docs" / "serve-protocol.md").read_text(encoding="utf-8")
 (PROGRAM,) = re.findall(r"```python\n(#!.*?)```", PAGE, re.DOTALL)
@@ -55,7 +55,7 @@ def test_it_is_without_fault(offered, run_cli) -> None:
 
 def test_the_numbers_are_those_of_the_code() -> None:
     assert (serve.START_SECONDS, limits.GRACE_SECONDS, limits.Limits().seconds) == (10, 0.5, 30)
-    assert (lending.MOST_IDLE, unconfined.IDLE_SECONDS) == (16, 300)
+    assert (lending.MOST_IDLE, processes.IDLE_SECONDS) == (16, 300)
     assert peer.LONGEST_LINE == 8 * 1024**2
     for words in ("10 seconds", "half a second", "up to 16 stay", "16 others", "300 seconds", "8 MiB"):
         assert words in PAGE

@@ -28,8 +28,9 @@ from .declared_program import (
     program_limits,
     search_path,
 )  # fmt: skip
-from .process import file_digest, in_terms_of, plain_answer, run_program
+from .process import file_digest, in_terms_of, plain_answer, readable, run_program
 from .url import BadUrl, Url, parse_url
+from .wishes import NO_WISHES, Wishes
 
 ARCHIVES = (".tar.gz", ".tgz", ".zip")
 _DIGEST = re.compile(r"(?:sha256:)?([0-9a-f]{64})", re.IGNORECASE)
@@ -89,10 +90,16 @@ class BinaryBackend(NamedTuple):
     """Of a program on the tool's PATH."""
     fetched: Fetched | None = None
     variables: tuple[str, ...] = ("PATH", "HOME", "USER")
+    wishes: Wishes = NO_WISHES
 
     @property
     def starts_process(self) -> bool:
         return True
+
+    @property
+    def kind(self) -> str:
+        """By which settings of the confinement it runs."""
+        return "binary"
 
     @property
     def program(self) -> str:
@@ -103,7 +110,10 @@ class BinaryBackend(NamedTuple):
         words = self.template.filled(args)
         program, folder = await self._startable(ctx)
         try:
-            done = await run_program((program, *words), ctx, variables=self.variables, own={FOLDER: folder})
+            reads = readable(folder if self.beside is not None else program)
+            done = await run_program(
+                (program, *words), ctx, variables=self.variables, own={FOLDER: folder}, reads=reads
+            )
         except ToolError as exc:
             raise in_terms_of(self._known_as(), program, exc) from None
         return plain_answer(done, ctx)

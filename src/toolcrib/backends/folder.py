@@ -16,7 +16,8 @@ from ..core.context import Context
 from ..core.errors import Refused, ToolcribError, ToolError
 from ..core.jsontext import JSON, canonical
 from .arguments import flags
-from .process import in_terms_of, plain_answer, run_program, worker_for
+from .process import in_terms_of, plain_answer, readable, run_program, worker_for
+from .wishes import NO_WISHES, Wishes
 
 MANIFEST = "tool.yaml"
 MOST_FILES = 2000
@@ -60,17 +61,6 @@ class Content(NamedTuple):
         return time.time_ns() - max(self.states[1::3]) > _RACY_NS
 
 
-class Wishes(NamedTuple):
-    """What a tool would like to have. Nothing of it is given because it asks."""
-
-    env: tuple[str, ...] = ()
-    secrets: tuple[str, ...] = ()
-    network: tuple[str, ...] = ()
-    """Hosts, or `*` for any."""
-    requires: tuple[str, ...] = ()
-    """Programs that must be there, with the version where one is named."""
-
-
 @runtime_checkable
 class Folders(Protocol):
     """Where folders are kept that may run: copies that nobody swaps."""
@@ -92,7 +82,7 @@ class FolderBackend(NamedTuple):
     pinned: str
     """The digest of the listing."""
     variables: tuple[str, ...] = ("PATH", "HOME", "USER")
-    wishes: Wishes = Wishes()
+    wishes: Wishes = NO_WISHES
     replaces: tuple[str, ...] = ()
     """Folders beside this one whose tools it takes the place of."""
     warm: bool = False
@@ -101,6 +91,11 @@ class FolderBackend(NamedTuple):
     @property
     def starts_process(self) -> bool:
         return True
+
+    @property
+    def kind(self) -> str:
+        """By which settings of the confinement it runs."""
+        return "manifest"
 
     @property
     def program(self) -> str:
@@ -114,7 +109,9 @@ class FolderBackend(NamedTuple):
         try:
             program = f"{folder}/{self.entrypoint}"
             warm = worker_for(program) if self.warm else None
-            done = await run_program((program, *words), ctx, variables=self.variables, own=own, warm=warm)
+            done = await run_program(
+                (program, *words), ctx, variables=self.variables, own=own, warm=warm, reads=readable(folder)
+            )
         except ToolError as exc:
             raise in_terms_of(self.folder, folder, exc) from None
         return plain_answer(done, ctx)

@@ -5,14 +5,15 @@ import os
 import re
 import stat
 from collections.abc import Mapping
-from functools import partial
+from functools import lru_cache, partial
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeGuard
 
 from ..core.context import Context
 from ..core.errors import InvalidJson, ToolError
 from ..core.jsontext import JSON, dump, parse
-from ..core.process import Captured, Command, Completed
+from ..core.process import Captured, Command, Completed, Sandbox
+from .wishes import NO_WISHES, Wishes, with_wishes
 
 _KEY = re.compile(r"[A-Za-z0-9_.-]+")
 _digests: dict[str, tuple[tuple[int, int, int, int], str]] = {}
@@ -36,14 +37,20 @@ class ProcessBackend(NamedTuple):
     """The digest of what was described, and so of what may run; empty: of what lies there at the call."""
     warm: bool = False
     """Written in Python, a worker that has its libraries at hand may run it."""
+    wishes: Wishes = NO_WISHES
 
     @property
     def starts_process(self) -> bool:
         return True
 
+    @property
+    def kind(self) -> str:
+        """By which settings of the confinement it runs."""
+        return "executable"
+
     async def run(self, args: Mapping[str, JSON], ctx: Context) -> Any:
         programs = ctx.host.programs
-        program = self.program if programs is None else programs.verified(self.program, self.pinned or self.digest())
+        program = self.program if programs is None else programs.verified(self.program, self.content_digest())
         own = {"TOOLCRIB_TOOL_DIR": os.path.dirname(self.program)}
         argv: tuple[str, ...] = (program, "run")
         if self.dialect != "run":
@@ -51,13 +58,19 @@ class ProcessBackend(NamedTuple):
         stdin = _lines(args) if self.dialect == "amp-text" else dump(args)
         try:
             warm = worker_for(program) if self.warm else None
-            done = await run_program(argv, ctx, variables=self.variables, own=own, stdin=stdin, warm=warm)
+            done = await run_program(
+                argv, ctx, variables=self.variables, own=own, stdin=stdin, warm=warm, reads=readable(program)
+            )
         except ToolError as exc:
             raise in_terms_of(self.program, program, exc) from None
         return _answer(done, ctx)
 
     def digest(self) -> str:
-        return file_digest(self.program, executable=True)
+        return with_wishes(file_digest(self.program, executable=True), self.wishes)
+
+    def content_digest(self) -> str:
+        """Of the file that may run."""
+        return self.pinned or file_digest(self.program, executable=True)
 
 
 async def run_program(
@@ -70,12 +83,13 @@ async def run_program(
     warm: Worker | None = None,
     channel: int = -1,
     cwd: str = "",
+    reads: tuple[str, ...] = (),
 ) -> Completed:
     """Start a program for a call, with the variables named, the tool's secrets and its `own`, and wait for its end.
 
-    It starts in the workspace, unless `cwd` says otherwise.
+    It starts in the workspace, unless `cwd` says otherwise. `reads` is what it must be able to read to run at all.
     """
-    command = command_for(argv, ctx, variables=variables, own=own, cwd=cwd)
+    command = command_for(argv, ctx, variables=variables, own=own, cwd=cwd)._replace(reads=reads)
     return await run_to_end(command._replace(stdin=stdin, warm=warm, channel=channel), ctx)
 
 
@@ -98,8 +112,51 @@ async def run_to_end(command: Command, ctx: Context) -> Completed:
     def ended(done: Completed) -> None:
         ctx.report.update(_metadata(done))
         ctx.evidence = partial(_evidence, done)
+        if done.code:
+            note_denied(done, ctx)
 
-    return await ctx.sandbox.exec(command, ended=ended)
+    try:
+        return await ctx.sandbox.exec(command, ended=ended)
+    finally:
+        note_put_aside(ctx)
+
+
+class Explains(Protocol):
+    """A sandbox that can tell what it probably refused to a program that failed, and what it put aside of any."""
+
+    def denied(self, tool: str, done: Completed, *, said: str = "") -> list[dict[str, str]]: ...
+
+    def put_aside(self, tool: str, mark: str) -> list[dict[str, str]]: ...
+
+
+def _explains(sandbox: Sandbox) -> TypeGuard[Explains]:
+    """Whether a sandbox does. Every call asks, so a look at the name has to do."""
+    return hasattr(sandbox, "put_aside")
+
+
+def note_denied(done: Completed, ctx: Context, *, said: str = "") -> None:
+    """Put into a call's metadata what its sandbox probably refused. `said` is an error that the tool told itself."""
+    sandbox = ctx.sandbox
+    if _explains(sandbox) and (found := sandbox.denied(ctx.tool_name, done, said=said)):
+        ctx.report["denied"] = found
+
+
+def note_put_aside(ctx: Context) -> None:
+    """Put into a call's metadata what its program made or changed in protected places, and say so in the log."""
+    sandbox = ctx.sandbox
+    if _explains(sandbox) and (found := sandbox.put_aside(ctx.tool_name, ctx.call_id)):
+        ctx.report["denied"] = [*ctx.report.get("denied", ()), *found]
+        for each in found:
+            ctx.log.warn(each["message"])
+
+
+def with_hint(message: str, ctx: Context) -> str:
+    """An error's message, and on a line of its own what was probably refused, with the command that allows it."""
+    found: list[dict[str, str]] = ctx.report.get("denied") or []
+    if not found:
+        return message
+    hint, more = found[0], f" ({len(found) - 1} more in `denied`)" if len(found) > 1 else ""
+    return f"{message}\nSandbox: {hint['message']}" + (f": {hint['command']}" if hint["command"] else "") + more
 
 
 def environment(ctx: Context, variables: tuple[str, ...], own: Mapping[str, str]) -> dict[str, str]:
@@ -112,6 +169,14 @@ def environment(ctx: Context, variables: tuple[str, ...], own: Mapping[str, str]
     env |= own
     env |= callers(environ)
     return env
+
+
+@lru_cache(1024)
+def readable(*paths: str) -> tuple[str, ...]:
+    """What a program is let into, by the way it is named and by where that leads. Not a home, nor what is above it."""
+    home = os.path.realpath(os.path.expanduser("~"))
+    named = dict.fromkeys(each for path in paths if path for each in (path, os.path.realpath(path)))
+    return tuple(path for path in named if not f"{home}/".startswith(f"{path.rstrip('/')}/"))
 
 
 def worker_for(script: str) -> Worker | None:
@@ -191,7 +256,9 @@ def _answer(done: Completed, ctx: Context) -> str:
     """What a tool says, which may be an error that it spells out."""
     structured = _structured_error(done.stdout) or (_structured_error(done.stderr) if done.code else None)
     if structured is not None and done.code >= 0:
-        raise ToolError(str(structured["error"]), details={**structured, **_evidence(done)})
+        if not done.code:  # else that was done when it ended
+            note_denied(done, ctx, said=str(structured["error"]))
+        raise ToolError(with_hint(str(structured["error"]), ctx), details={**structured, **_evidence(done)})
     return plain_answer(done, ctx)
 
 
@@ -203,10 +270,8 @@ def plain_answer(done: Completed, ctx: Context) -> str:
         )
     if done.code:
         said = done.stderr.text().strip() or done.stdout.text().strip()
-        raise ToolError(
-            f"{ctx.tool_name} failed with exit status {done.code}" + (f": {said}" if said else ""),
-            details=_evidence(done),
-        )
+        message = f"{ctx.tool_name} failed with exit status {done.code}" + (f": {said}" if said else "")
+        raise ToolError(with_hint(message, ctx), details=_evidence(done))
     return done.stdout.text()
 
 

@@ -26,8 +26,9 @@ from .declared_program import (
     search_path,
     whole_folder,
 )  # fmt: skip
-from .process import in_terms_of, plain_answer, run_program
-from .script_variables import carry, check_distinct, variables_of
+from .process import in_terms_of, plain_answer, readable, run_program
+from .script_variables import IN_FILE, carry, check_distinct, variables_of
+from .wishes import NO_WISHES, Wishes
 
 INTERPRETERS = {
     "bash": ("sh", "install bash"),
@@ -64,10 +65,16 @@ class ScriptBackend(NamedTuple):
     """The file that has them, or, for a script of the declaration that looks for it, the folder it came with."""
     in_file: bool = False
     variables: tuple[str, ...] = ("PATH", "HOME", "USER")
+    wishes: Wishes = NO_WISHES
 
     @property
     def starts_process(self) -> bool:
         return True
+
+    @property
+    def kind(self) -> str:
+        """By which settings of the confinement it runs."""
+        return "script"
 
     @property
     def program(self) -> str:
@@ -83,7 +90,8 @@ class ScriptBackend(NamedTuple):
         with self._startable(ctx, folder) as script, variables_of(carried, ctx) as own:
             own[FOLDER] = folder or os.path.dirname(script)
             try:
-                done = await run_program((interpreter, script), ctx, variables=self.variables, own=own)
+                reads = readable(folder, script, own.get(IN_FILE, ""))
+                done = await run_program((interpreter, script), ctx, variables=self.variables, own=own, reads=reads)
             except ToolError as exc:
                 raise in_terms_of(self.name, script, exc) from None
         return plain_answer(done, ctx)

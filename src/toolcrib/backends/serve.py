@@ -9,10 +9,11 @@ from ..core.context import Context
 from ..core.errors import ToolError
 from ..core.jsontext import JSON, dump
 from ..core.limits import VIEW_BYTES
-from ..core.process import Captured, Command
+from ..core.process import Captured, Command, Completed
 from .conversation import Lends, Peer, answer, greeting, lends
-from .process import ProcessBackend, environment, in_terms_of
+from .process import ProcessBackend, environment, in_terms_of, note_denied, note_put_aside, readable, with_hint
 from .view import view
+from .wishes import Wishes
 
 VERB = "serve"
 START_SECONDS = 10.0
@@ -32,6 +33,14 @@ class ServeBackend(NamedTuple):
         return True
 
     @property
+    def kind(self) -> str:
+        return self.inner.kind
+
+    @property
+    def wishes(self) -> Wishes:
+        return self.inner.wishes
+
+    @property
     def program(self) -> str:
         return self.inner.program
 
@@ -47,7 +56,7 @@ class ServeBackend(NamedTuple):
         return self.inner.digest()
 
     async def run(self, args: Mapping[str, JSON], ctx: Context) -> Any:
-        sandbox, digest = ctx.sandbox, self.inner.pinned or self.digest()
+        sandbox, digest = ctx.sandbox, self.inner.content_digest()
         if digest in self.declined or not lends(sandbox):
             return await self.inner.run(args, ctx)
         said = await self._asked(dump({"id": ctx.call_id, "input": args}) + b"\n", ctx, sandbox, digest)
@@ -77,6 +86,8 @@ class ServeBackend(NamedTuple):
                     break
         except ToolError as exc:
             raise in_terms_of(path, program, exc) from None
+        finally:
+            note_put_aside(ctx)
         self.declined[digest] = fault
         ctx.report["serve"] = f"declined: {fault}"
         ctx.log.warn(f"{ctx.tool_name} offers `{VERB}`, but {fault}; it is run anew for each call")
@@ -86,7 +97,8 @@ class ServeBackend(NamedTuple):
 def _command(argv: tuple[str, ...], ctx: Context, variables: tuple[str, ...], folder: str) -> Command:
     """Started as for `run`, but for the mark, which is the server's own. The rest is about this call."""
     host, env = ctx.host, environment(ctx, variables, {"TOOLCRIB_TOOL_DIR": folder})
-    return Command(argv, ctx.cwd, ctx.call_id, env, b"", ctx.limits, host.artifacts, host.filters)
+    command = Command(argv, ctx.cwd, ctx.call_id, env, b"", ctx.limits, host.artifacts, host.filters)
+    return command._replace(reads=readable(argv[0]))
 
 
 def _settled(said: Mapping[str, JSON], ctx: Context) -> JSON:
@@ -115,7 +127,9 @@ def _error(error: JSON, ctx: Context) -> ToolError:
     details = {"error": message, **{key: about[key] for key in ("code", "details") if key in about}}
     if len(dump(details)) > ctx.limits.output_bytes:
         details = {"error": view(ctx.host.conceal(message)), "details": view(dump(ctx.host.conceal(about)).decode())}
-    return ToolError(view(ctx.host.conceal(message)), details={**details, **ctx.evidence()})
+    evidence = ctx.evidence()
+    note_denied(Completed(0, Captured(), Captured()), ctx, said=f"{message}\n{evidence.get('stderr', '')}")
+    return ToolError(with_hint(view(ctx.host.conceal(message)), ctx), details={**details, **evidence})
 
 
 def _kept(raw: bytes, ctx: Context) -> Captured:

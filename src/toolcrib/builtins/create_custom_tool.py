@@ -66,7 +66,8 @@ async def _preview(args: Mapping[str, JSON], ctx: Context, own: BenchBackend) ->
 def _touches(args: Mapping[str, JSON], bench: Workbench) -> list[Subject]:
     """All that a yes means. What cannot be made is refused here, before anybody is asked."""
     plan, exposed = _plan(args, bench), bench.prefix + args["name"]
-    rights = "with your rights, the network too" if bench.sandbox in _UNCONFINED else f"confined by {bench.sandbox}"
+    sandbox = bench.sandbox()
+    rights = "with your rights, the network too" if sandbox in _UNCONFINED else f"confined by {sandbox}"
     says = (
         plan.folder,
         f"a tool in {plan.language}, offered to agents as {exposed}",

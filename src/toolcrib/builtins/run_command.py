@@ -90,7 +90,7 @@ def _directory(args: Mapping[str, JSON], ctx: Context, jobs: Jobs) -> Iterator[s
         yield ""
         return
     with ctx.workspace.directory(given) as folder:
-        held = f"/proc/{os.getpid()}/fd/{folder.fd}"
+        held = f"/proc/self/fd/{folder.fd}"  # of whoever enters it: a confined one is not let into ours
         yield held if os.path.isdir(held) else folder.real
 
 

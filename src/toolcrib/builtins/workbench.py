@@ -35,8 +35,8 @@ class Workbench(NamedTuple):
     prefix: str = "custom_tool_"
     variables: tuple[str, ...] = ()
     """Of the environment, that a new tool will see."""
-    sandbox: str = ""
-    """The name of the one in force."""
+    sandbox: Callable[[], str] = str
+    """The name of the one that a new tool will run in."""
     search_path: str = os.defpath
     """The PATH by which the programs that build a tool are found."""
     tools: Callable[[], Sequence[Tool]] = tuple

@@ -3,11 +3,13 @@
 import os
 import sys
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from ..core.jsontext import dump_ascii
-from ..policy.grants import Grants
+from ..policy.grants import ENV, NETWORK, RO, RW, Grants
 from ..runtime.build import read_config
+from ..runtime.rights import ANYWHERE
 from ..store.home import Home
 from ..store.pending import PendingCalls
 from ..store.state import Approval, State
@@ -37,6 +39,14 @@ def grants_file(home: Home) -> Grants:
     return Grants(home.file("grants.json"), lambda data: home.replace(data, "grants.json"))
 
 
+def in_words(kind: str, values: Sequence[str]) -> str:
+    """What a tool may do with what it was granted."""
+    if kind == NETWORK and ANYWHERE in values:
+        return "uses the network"
+    words = {ENV: "sees", NETWORK: "reaches", RO: "reads", RW: "reads and writes"}
+    return f"{words[kind]} {', '.join(values)}"
+
+
 def approvals(argv: list[str]) -> int:
     """Raises: `ConfigError`, when the memory cannot be read."""
     parser = verb_parser(
@@ -64,7 +74,8 @@ def approvals(argv: list[str]) -> int:
     if grants:
         print("granted")
         for grant in grants:
-            print(f"  {grant.id}  {visible(_name(grant.tool))}  sees {grant.variable}, since {_day(grant.at)}")
+            what = visible(f"{_name(grant.tool)}  {in_words(grant.kind, [grant.value])}")
+            print(f"  {grant.id}  {what}, since {_day(grant.at)}")
     sys.stdout.flush()
     if not (held or calls or grants):
         print("nothing was approved or granted, and nothing waits", file=sys.stderr)

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 from ..core.errors import ConfigError
 from ..core.jsontext import dump_ascii
 from ..core.tool import Tool
-from ..policy.grants import Granted
+from ..policy.grants import RO, RW, Granted
 from ..policy.project_files import project_files
 from ..policy.remember import project_key
 from ..runtime.project import trust_roots
 from ..runtime.runtime import Crib
 from ..store.state import Approval, State
-from ._approvals import SCOPES, grants_file
+from ._approvals import SCOPES, grants_file, in_words
 from ._survey import crib_here, look_once
 from ._text import visible
 from .list import HELP
@@ -100,9 +100,11 @@ def _approvals(rows: Iterable[Approval], tools: dict[str, Tool], here: str) -> I
 def _grants(rows: Iterable[Granted], tools: dict[str, Tool]) -> Iterator[Outdated]:
     for row in rows:
         tool = tools.get(row.tool)
-        if tool is not None and row.digest != tool.digest:
-            then, settle = Version(row.version, row.digest), f"toolcrib grant {tool.name} env {row.variable}"
-            yield Outdated(tool.name, "grant", row.id, f"sees {row.variable}", then, _version(tool), row.at, settle)
+        if tool is not None and row.digest and row.digest != tool.digest:
+            what = f"files {row.kind}" if row.kind in (RO, RW) else row.kind
+            settle = f"toolcrib grant {tool.name} {what} {shlex.quote(row.value)}"
+            then, about = Version(row.version, row.digest), in_words(row.kind, [row.value])
+            yield Outdated(tool.name, "grant", row.id, about, then, _version(tool), row.at, settle)
 
 
 def _trust(crib: Crib) -> Iterator[Outdated]:

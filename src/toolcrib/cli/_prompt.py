@@ -81,6 +81,7 @@ def _facts(page: "_Page", request: Request, now: float) -> None:
     page.value("variables", ", ".join(request.variables) or "none")
     page.value("secrets", ", ".join(request.secrets) or "none")
     page.value("confinement", confinement(request))
+    page.values("it declares", list(request.declared))
     page.value("approval", f"{request.id}, for this one call, {_left(request.expires - now)}")
     page.values("arguments", [f"{_word(name)} = {_json(value)}" for name, value in request.arguments.items()])
     page.values("files", [f"{access} {_word(path)}" for access, path in request.files])
@@ -103,11 +104,14 @@ def brief(request: Request, *, width: int, whole: bool = False) -> str:
     page.subjects(tuple(each for each in request.subjects if each.kind in _CRAFTS))
     page.value("variables", ", ".join(request.variables) or "none")
     page.value("confinement", confinement(request))
+    page.values("it declares", list(request.declared))
     page.difference(request)
     return page.text()
 
 
 def confinement(request: Request) -> str:
+    if request.confinement:
+        return request.confinement
     return "none: it runs with your rights" if request.sandbox in _UNCONFINED else request.sandbox
 
 
@@ -141,6 +145,8 @@ def _answers(page: "_Page", request: Request) -> None:
             page.value("", each.shown_exact)
     if request.variables:
         page.say(f"to let it see a variable: toolcrib grant {visible(request.tool)} env VARIABLE")
+    if request.confinement and request.sandbox not in _UNCONFINED:
+        page.say(f"to let it use the network: toolcrib grant {visible(request.tool)} network")
 
 
 def _word(word: str) -> str:

@@ -16,7 +16,7 @@ from ..core.process import Command
 from ..policy.trust import Trust
 from ..runtime.build import read_config
 from ..runtime.config import Config
-from ..sandbox.unconfined import Unconfined
+from ..sandbox.processes import Processes
 from ..sources.manifest_scaffold import DESCRIPTION
 from ..sources.scaffold import INSTALL, SCAFFOLDS, check_free, check_name, write
 from ..sources.workshop import LANGUAGES, Parameter, build_steps, create, fix_entrypoint, plan
@@ -187,7 +187,7 @@ def _built(commands: Sequence[tuple[str, ...]], directory: str, name: str, *, ty
 async def _run(command: tuple[str, ...], directory: str) -> str | None:
     """What the compiler complains of, or None."""
     identity = new_id()
-    sandbox, mark = Unconfined(identity), f"{identity}-1"
+    sandbox, mark = Processes(identity), f"{identity}-1"
     env = {**os.environ, "TOOLCRIB_CALL_ID": mark}
     try:
         async with asyncio.timeout(BUILD_SECONDS):

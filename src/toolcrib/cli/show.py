@@ -91,7 +91,7 @@ def _draw(tool: Tool, facts: dict[str, Any]) -> None:
         ("environment", visible(", ".join(facts["environment"])) or "nothing"),
     ]
     wishes = [f"{kind}: {', '.join(names)}" for kind, names in facts["wishes"].items() if names]
-    rows += [("asks for", visible("; ".join(wishes)) + " (which gives it nothing)")] if wishes else []
+    rows += [("asks for", visible("; ".join(wishes)) + " (no variables or secrets by that)")] if wishes else []
     if facts["replaces"]:
         rows.insert(4, ("replaces", visible(", ".join(facts["replaces"]))))
     print(f"{tool.name}\n")

@@ -13,6 +13,7 @@ from ..runtime.project import trust_roots
 from ..store.blobs import Blobs
 from ..store.home import Home
 from ._approver import asks, at_terminal
+from ._asking import asked_by, show_asked
 from ._parser import verb_parser
 from ._project import keep_texts, show_changes, show_files
 from ._text import readable, visible
@@ -65,6 +66,7 @@ def _trust(project: str, *, yes: bool, as_json: bool) -> int:
         else:
             old = {path: seen["digest"] for path, seen in record.files.items()}
             show_changes(project, changes, found, old, blobs)
+        show_asked(asked_by(project, found))
         refusal = _refusal(project, found, home, yes=yes, anew=record is not None)
         outcome = f"{visible(project)} is trusted. See: toolcrib list"
         if not refusal:
@@ -73,6 +75,7 @@ def _trust(project: str, *, yes: bool, as_json: bool) -> int:
     if as_json:
         files = [entry.to_dict() for entry in found]
         answer = {"project": readable(project), "trusted": not refusal, "files": files, **changes._asdict()}
+        answer["asked"] = asked_by(project, found)
         print(dump_ascii(answer).decode())
     print(refusal or outcome, file=sys.stderr)
     return 3 if refusal else 0
@@ -87,7 +90,7 @@ def _refusal(project: str, found: list[Entry], home: Home, *, yes: bool, anew: b
         return ""
     if not at_terminal():
         return "there is no terminal to ask at; look at these files, and add --yes to trust them"
-    if not asyncio.run(asks("Trust them? They will run with your rights. [y/N] ")):
+    if not asyncio.run(asks("Trust them? They will run. [y/N] ")):
         return nothing
     if _look(project, home) != found:
         return f"the files changed while you were looking; {nothing}. Type it again"

@@ -104,11 +104,7 @@ def explain(failure: BaseException) -> ErrorInfo:
 
 
 def writable(data: JSON) -> JSON:
-    """`data`, if it can cross a wire.
-
-    Raises:
-        InvalidJson: if it cannot.
-    """
+    """`data`, if it can cross a wire. Raises: `InvalidJson`, if it cannot."""
     if type(data) is not str:
         try:
             dump(data)

@@ -16,6 +16,7 @@ from .workspace import Workspace
 
 if TYPE_CHECKING:
     from .policy import Verdict
+    from .tool import Tool
 
 
 def new_id() -> str:
@@ -41,6 +42,8 @@ class Host:
     conceal: Callable[[JSON], JSON] = lambda value: value
     """Takes secret values out of what leaves a tool; `filters` does the same to a stream of bytes."""
     filters: Callable[[], Filter | None] | None = None
+    confine: "Callable[[Tool], Sandbox] | None" = None
+    """What a tool's processes are started in. Raises: `Refused`, when what must be there is not."""
     code: object | None = None
     """The code index, when it is installed."""
     id: str = field(default_factory=new_id)
@@ -65,11 +68,13 @@ class Context:
     """One call's view of the world, handed to the tool that runs it."""
 
     __slots__ = (
-        "_hands", "_judged", "evidence", "host", "limits", "over", "placed", "report", "request", "tool_name", "veil",
+        "_hands", "_judged", "evidence", "host", "limits", "over", "placed", "report", "request", "sandbox",
+        "tool_name", "veil",
     )  # fmt: skip
 
     def __init__(self, host: Host, call: Call, limits: Limits, hands: Hands, verdict: "Verdict | None" = None) -> None:
         self.host, self.request, self.limits, self._hands = host, call, limits, hands
+        self.sandbox = host.sandbox
         self._judged: Mapping[str, str] = verdict.paths if verdict else {}
         self.veil = verdict.veil if verdict else None
         """Says of a real path that it is not to be read, though what lies above it is."""
@@ -90,10 +95,6 @@ class Context:
     @property
     def workspace(self) -> Workspace:
         return self.host.files(self.report, self._judged, self.session)
-
-    @property
-    def sandbox(self) -> Sandbox:
-        return self.host.sandbox
 
     @property
     def code(self) -> object | None:

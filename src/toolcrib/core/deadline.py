@@ -6,12 +6,9 @@ from typing import Any
 
 
 async def within(work: Coroutine[Any, Any, Any], seconds: float) -> Any:
-    """The value of `work`, if it comes in time.
+    """The value of `work`. Raises: `Expired` after `seconds`, once the work has been cancelled and has cleaned up.
 
     A timer can only fire while the work waits for something, so none is set before it first does.
-
-    Raises:
-        Expired: after `seconds`, once the work has been cancelled and has cleaned up.
     """
     try:
         waits_for = work.send(None)

@@ -14,6 +14,7 @@ from .events import Event, Finished, Logged, Observer, Started
 from .jsontext import JSON, canonical
 from .limits import INPUT_BYTES, Limits
 from .policy import Approver, Decision, Policy, Question, Verdict
+from .process import Sandbox
 from .registry import Registry
 from .tool import Tool
 
@@ -24,7 +25,7 @@ MAX_DEPTH = 16
 class _Run:
     """What is known of a call so far."""
 
-    __slots__ = ("approved_by", "attempts", "call", "ctx", "payload", "started", "tool", "verdict")
+    __slots__ = ("approved_by", "attempts", "call", "ctx", "payload", "sandbox", "started", "tool", "verdict")
 
     def __init__(self, call: Call) -> None:
         self.call = call
@@ -33,6 +34,7 @@ class _Run:
         self.approved_by: str | None = None
         self.payload: bytes | None = None
         self.ctx: Context | None = None
+        self.sandbox: Sandbox | None = None
         self.attempts = 0
         self.started = perf_counter()
 
@@ -80,6 +82,8 @@ class Executor:
         payload = run.payload = canonical(call.args)
         _check(call, tool, payload)
         verdict = run.verdict = self.policy.judge(call, tool)
+        if tool.backend.starts_process:  # before anybody is asked: what cannot be confined as it must does not run
+            run.sandbox = self.host.confine(tool) if self.host.confine else self.host.sandbox
         if verdict.decision:  # anything but pre-approved
             await self._approve(run, tool, verdict)
         for observer in self.observers:
@@ -131,6 +135,7 @@ class Executor:
         if call.timeout is not None:
             limits = Limits(call.timeout, limits.output_bytes, limits.memory_bytes)
         ctx = run.ctx = Context(self.host, call, limits, self, run.verdict)
+        ctx.sandbox = run.sandbox or ctx.sandbox
         run.attempts += 1
         if call.dry_run:
             if tool.hooks.dry_run is None:
@@ -173,7 +178,7 @@ class Executor:
             "call_id": call.id,
             "execution_time_ms": int((perf_counter() - run.started) * 1e6) / 1000,
             "approval": verdict.decision.wire if verdict else None,
-            "sandbox": self.host.sandbox.name if tool and tool.backend.starts_process else None,
+            "sandbox": run.sandbox and run.sandbox.name,
             "attempts": run.attempts,
         }
         if run.approved_by:

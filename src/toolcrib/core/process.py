@@ -1,7 +1,7 @@
 """A command to start and how it ended. Plain data; starting it is the sandbox's business."""
 
 import codecs
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
@@ -53,6 +53,10 @@ class Command(NamedTuple):
     """An interpreter, and what it has ready: such a worker may run this in a fork of itself, sparing the start."""
     channel: int = -1
     """A descriptor that the program is handed beside these; `TOOLCRIB_CHANNEL` has its number."""
+    reads: tuple[str, ...] = ()
+    """What it must be able to read, whatever confines it."""
+    cage: Hashable | None = None
+    """What confines it; set by the sandbox that a tool is given."""
 
 
 class Captured(NamedTuple):

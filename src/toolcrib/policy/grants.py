@@ -14,19 +14,24 @@ from .request import short_id
 
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 """What a variable may be called; matched whole."""
-_KEYS = {"id": str, "tool": str, "digest": str, "variable": str, "at": float, "version": str | None}
-_NEW = {"version"}
-"""What older files do not have."""
+ENV, NETWORK, RO, RW = "env", "network", "ro", "rw"
+KINDS = (ENV, NETWORK, RO, RW)
+"""A variable of the environment, a host (or `*`), a path to read, a path to write."""
+_KEYS = {"id": str, "tool": str, "digest": str, "kind": str, "value": str, "at": float, "version": str | None}
+_OLDER = {"id": str, "tool": str, "digest": str, "variable": str, "at": float, "version": str | None}
+"""What files have that knew of nothing but variables."""
+_PERHAPS = {"version"}
 
 
 class Granted(NamedTuple):
-    """One variable of the environment, for one version of one tool."""
+    """One thing that one version of one tool may have. A built-in tool has it in every version: the digest is empty."""
 
     id: str
     tool: str
     """The tool's id."""
     digest: str
-    variable: str
+    kind: str
+    value: str
     at: float
     version: str | None = None
     """What the tool called this version of itself; None where that was not kept."""
@@ -38,13 +43,14 @@ class Grants:
     def __init__(self, path: str, write: Callable[[bytes], None]) -> None:
         self._path, self._write = path, write
 
-    def grants_for(self, tool_id: str, digest: str) -> tuple[str, ...]:
-        """The variables that this very version of a tool may see.
+    def grants_for(self, tool_id: str, digest: str, kind: str = ENV) -> tuple[str, ...]:
+        """What this very version of a tool may have of a kind.
 
         Raises:
             ConfigError: the file is not what we write.
         """
-        return tuple(each.variable for each in self.all() if (each.tool, each.digest) == (tool_id, digest))
+        about = (tool_id, digest, kind)
+        return tuple(each.value for each in self.all() if (each.tool, each.digest, each.kind) == about)
 
     def stamp(self) -> tuple[int, ...] | None:
         """Another one when the file is."""
@@ -69,22 +75,30 @@ class Grants:
         rows = value["grants"]
         if not isinstance(rows, list) or not all(map(_is_grant, rows)):
             raise ConfigError("a grant in it is not one; remove the file and grant anew", path=self._path)
-        return tuple(Granted(**row) for row in rows)
+        return tuple(_granted(row) for row in rows)
 
     def add(
-        self, tool_id: str, digest: str, variables: Sequence[str], *, version: str | None = None
+        self, tool_id: str, digest: str, values: Sequence[str], *, kind: str = ENV, version: str | None = None
     ) -> tuple[Granted, ...]:
-        """Grant variables to a tool as it is now. What an older version of it had is gone."""
+        """Grant variables, or something of another kind, to a tool as it is now. What an older version had is gone."""
         with self._alone():
             kept = [each for each in self.all() if each.tool != tool_id or each.digest == digest]
-            had = {each.variable for each in kept if each.tool == tool_id}
-            fresh = [name for name in dict.fromkeys(variables) if name not in had]
-            made = [Granted(short_id(), tool_id, digest, name, time.time(), version) for name in fresh]
+            had = {each.value for each in kept if each.tool == tool_id and each.kind == kind}
+            fresh = [name for name in dict.fromkeys(values) if name not in had]
+            made = [Granted(short_id(), tool_id, digest, kind, name, time.time(), version) for name in fresh]
             self._save((*kept, *made))
-        return tuple(each for each in (*kept, *made) if each.tool == tool_id and each.variable in variables)
+        about = (tool_id, kind)
+        return tuple(each for each in (*kept, *made) if (each.tool, each.kind) == about and each.value in values)
 
-    def remove(self, *, id: str | None = None, tool: str | None = None, variables: Sequence[str] | None = None) -> int:
-        """Take back one, all of one tool (or some of its variables), or all. Says how many."""
+    def remove(
+        self,
+        *,
+        id: str | None = None,
+        tool: str | None = None,
+        kinds: Sequence[str] | None = None,
+        values: Sequence[str] | None = None,
+    ) -> int:
+        """Take back one, all of one tool (or some of what it has), or all. Says how many."""
         if not os.path.exists(self._path):
             return 0
         with self._alone():
@@ -94,7 +108,8 @@ class Grants:
                 for each in held
                 if (id is not None and each.id != id)
                 or (tool is not None and each.tool != tool)
-                or (variables is not None and each.variable not in variables)
+                or (kinds is not None and each.kind not in kinds)
+                or (values is not None and each.value not in values)
             )
             if len(kept) < len(held):
                 self._save(kept)
@@ -115,7 +130,19 @@ class Grants:
             os.close(fd)
 
 
+def _granted(row: dict[str, Any]) -> Granted:
+    if "variable" in row:
+        row = {**{key: row[key] for key in row if key != "variable"}, "kind": ENV, "value": row["variable"]}
+    return Granted(**row)
+
+
 def _is_grant(row: Any) -> bool:
-    if not isinstance(row, dict) or not set(_KEYS) - _NEW <= set(row) <= set(_KEYS):
+    if not isinstance(row, dict):
         return False
-    return all(isinstance(row[key], _KEYS[key]) for key in row) and bool(VARIABLE.fullmatch(row["variable"]))
+    keys = _OLDER if "variable" in row else _KEYS
+    if not keys.keys() - _PERHAPS <= row.keys() <= keys.keys():
+        return False
+    if not all(isinstance(row[key], keys[key]) for key in row):
+        return False
+    kind, value = row.get("kind", ENV), str(row.get("value") or row.get("variable") or "")
+    return kind in KINDS and bool(value) and "\0" not in value and (kind != ENV or bool(VARIABLE.fullmatch(value)))

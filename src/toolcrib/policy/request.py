@@ -19,12 +19,23 @@ TTL_SECONDS = 300.0
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 
 
+class Shown(NamedTuple):
+    """What there is to say of the sandbox that a tool runs in."""
+
+    sandbox: str = "process"
+    """The name of the one in force."""
+    words: str = ""
+    """What it lets the tool do."""
+    declared: tuple[str, ...] = ()
+    """What the tool itself says that it needs."""
+
+
 class Surroundings(NamedTuple):
     """What the runtime knows, and a question alone does not say."""
 
     workspace: str
     sandbox: str
-    """The name of the one in force."""
+    """The name of the one in force where nothing more is known."""
     conceal: Callable[[JSON], JSON] = lambda value: value
     """Takes secret values out."""
     variables: Callable[[Tool], tuple[str, ...]] = lambda tool: ()
@@ -36,6 +47,8 @@ class Surroundings(NamedTuple):
     """What an earlier version looked like, by its digest."""
     folder: difference.Kept = lambda digest: None
     """The same of one that is a folder."""
+    confinement: Callable[[Tool], Shown] | None = None
+    """What a tool would run in."""
 
 
 class Asked(NamedTuple):
@@ -98,6 +111,10 @@ class Request:
     created: float
     expires: float
     call_digest: str
+    confinement: str = ""
+    """What the sandbox lets the tool do, in words."""
+    declared: tuple[str, ...] = ()
+    """What the tool says that it needs."""
 
     @property
     def changed(self) -> bool:
@@ -157,6 +174,7 @@ def describe(question: Question, subjects: tuple[Subject, ...], around: Surround
     conceal = around.conceal
     previous = _previous(tool, around)
     program = _program(tool, question.subjects)
+    shown = around.confinement(tool) if around.confinement else Shown(around.sandbox)
     concealed = [Subject(each.kind, tuple(conceal(list(each.value)))) for each in question.subjects]
     return Request(
         id=short_id(),
@@ -181,7 +199,7 @@ def describe(question: Question, subjects: tuple[Subject, ...], around: Surround
         hosts=tuple(each.value[0] for each in concealed if each.kind == "host"),
         variables=tuple(around.variables(tool)),
         secrets=tuple(around.secrets(tool)),
-        sandbox=around.sandbox,
+        sandbox=shown.sandbox,
         claims=tuple(
             each.name.replace("_", " ") for each in fields(tool.capabilities) if getattr(tool.capabilities, each.name)
         ),
@@ -189,6 +207,8 @@ def describe(question: Question, subjects: tuple[Subject, ...], around: Surround
         created=now,
         expires=now + TTL_SECONDS,
         call_digest=call_digest(question),
+        confinement=conceal(shown.words),
+        declared=tuple(conceal(list(shown.declared))),
     )
 
 
@@ -263,7 +283,7 @@ def _is_subjects(value: Any) -> bool:
     )
 
 
-_LISTS = ("hosts", "variables", "secrets", "claims")
+_LISTS = ("hosts", "variables", "secrets", "claims", "declared")
 _FORMS: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(_LISTS, _is_texts),
     **dict.fromkeys(("created", "expires"), _is_time),

@@ -11,6 +11,7 @@ from ..core.source import Problem
 from ..policy.secrets import Grant
 from ..sources.executable import ToolSettings
 from ..sources.wrap import Offer
+from .rights import Rights, Ruling
 from .toolsets import TOOLSETS, Toolsets
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 SANDBOXES = ("off", "process", "auto", "landlock", "bubblewrap")
 """From lax to strict; `auto` is the best there is."""
-BUILT_SANDBOXES = ("off", "process", "auto")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +41,12 @@ class Config:
     templates: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Variables of each tool whose value is made from secrets."""
     toolsets: Toolsets = Toolsets()
-    demands: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """What each tool is to run under: `sandbox` and `network`, where something is said."""
+    rights: Mapping[str, Rights] = field(default_factory=dict)
+    """What the user lets each tool have, and what it is to run under, where something is said."""
+    kinds: Mapping[str, Rights] = field(default_factory=dict)
+    """The same for all tools of a kind."""
+    tighter: tuple[Ruling, ...] = ()
+    """What the project says of all that, and its profile. It counts where it is stricter."""
     network_allow: tuple[str, ...] = ()
     """Hosts and addresses that declared tools may reach though the network policy would refuse them."""
     compat: tuple[str, ...] = ()
@@ -57,15 +61,9 @@ class Config:
         return self.toolsets.offers(builtin) and self.offer.admits(builtin) and (self.enabled or not makes)
 
     @property
-    def unprotected(self) -> dict[str, str]:
-        """Tools for which a protection is demanded that is not built, and which."""
-        found = {}
-        for name, said in self.demands.items():
-            if said.get("sandbox", "auto") not in BUILT_SANDBOXES:
-                found[name] = f"sandbox: {said['sandbox']}"
-            elif said.get("network") == "off":
-                found[name] = "network: off"
-        return found
+    def ruling(self) -> Ruling:
+        """The user's word about what tools may have."""
+        return Ruling(self.sandbox, self.kinds, self.rights)
 
 
 def read(user: str, project: tuple[str, bytes] | None = None, profile: "Written | None" = None) -> Config:

@@ -11,40 +11,50 @@ from ..core.limits import Limits
 from ..core.policy import Decision, Verdict
 from ..policy.rules import Toolset
 from ..policy.secrets import Grant
+from ..sandbox.cage import Bounds
 from ..sources.executable import ToolSettings
 from . import toolsets
 from .config import SANDBOXES, Config
 from .config_values import (
     boolean,
     compat,
+    count,
     mapping,
     network_entries,
     one_of,
     passed_on,
+    places,
     prefix,
+    reachable,
     roots,
     secret_grants,
     secret_templates,
     text,
     variables,
+    whole_seconds,
     words,
 )
+from .rights import KINDS, NOTHING_SAID, Rights
 from .toolsets import ModuleNamed, PackageNamed, RuleList, Toolsets
 
 if TYPE_CHECKING:
     from ..store.yamltext import Document
 
 _SECTIONS = {
-    "": ("approval", "custom_tools", "toolsets", "sandbox", "tools", "network", "mcp_servers", "compat"),
+    "": ("approval", "custom_tools", "toolsets", "sandbox", "tools", "kinds", "network", "mcp_servers", "compat"),
     "approval": ("default", "tools"),
     "custom_tools": (
         "enabled", "global_dir", "local_dir", "timeout", "max_output_size", "max_memory", "env_whitelist", "prefix",
     ),
-    "tools": ("timeout", "sandbox", "network", "env", "secrets", "warm"),
+    "tools": ("timeout", "sandbox", "network", "files", "limits", "env", "secrets", "warm"),
+    "kinds": KINDS,
+    "kind": ("sandbox", "network", "files", "limits"),
+    "files": ("ro", "rw"),
+    "limits": ("memory", "processes", "file_size", "cpu"),
     "network": ("allow",),
     "profile": (
-        "name", "description", "model", "instructions", "toolsets", "approval", "tools", "sandbox", "network",
-        "sources", "vocabulary",
+        "name", "description", "model", "instructions", "toolsets", "approval", "tools", "kinds", "sandbox",
+        "network", "sources", "vocabulary",
     ),
     "sources": ("only", "without", "prefix", "rename", "first"),
     **toolsets.KEYS,
@@ -72,7 +82,7 @@ class ConfigFile:
         )
         self._get(self._root, ("mcp_servers",), mapping, {})  # known; read by what will use them
         network = self._section(("network",), "network")
-        tools, demands = self._tools(config)
+        tools, rights = self._tools(config)
         secrets, templates = self._secrets(config)
         default = approval.get("default")
         named = self._get(approval, ("approval", "tools"), mapping, {})
@@ -92,27 +102,49 @@ class ConfigFile:
             secrets=secrets,
             templates=templates,
             toolsets=self._toolsets(config.toolsets),
-            demands=demands,
+            rights=rights,
+            kinds=self._kinds(config),
             network_allow=self._get(network, ("network", "allow"), network_entries, config.network_allow),
             compat=self._get(self._root, ("compat",), compat, config.compat),
         )
 
-    def _tools(self, config: Config) -> tuple[dict[str, ToolSettings], dict[str, Mapping[str, str]]]:
-        settings, demands = dict(config.tools), dict(config.demands)
+    def _tools(self, config: Config) -> tuple[dict[str, ToolSettings], dict[str, Rights]]:
+        settings, rights = dict(config.tools), dict(config.rights)
         for name in self._get(self._root, ("tools",), mapping, {}):
             at = ("tools", name)
             section = self._section(at, "tools")
-            sandbox = self._get(section, (*at, "sandbox"), one_of(SANDBOXES), None)
-            network = self._get(section, (*at, "network"), one_of(("on", "off")), None)
-            if said := {key: value for key, value in (("sandbox", sandbox), ("network", network)) if value}:
-                demands[name] = {**demands.get(name, {}), **said}
+            rights[name] = self._rights(section, at, rights.get(name, NOTHING_SAID))
             held = settings.get(name, ToolSettings())
             settings[name] = held._replace(
                 seconds=self._get(section, (*at, "timeout"), duration, held.seconds),
                 variables=self._get(section, (*at, "env"), passed_on, held.variables),
                 warm=self._get(section, (*at, "warm"), boolean, held.warm),
             )
-        return settings, demands
+        return settings, {name: said for name, said in rights.items() if said != NOTHING_SAID}
+
+    def _kinds(self, config: Config) -> dict[str, Rights]:
+        kinds = dict(config.kinds)
+        for kind in self._section(("kinds",), "kinds"):
+            at = ("kinds", kind)
+            kinds[kind] = self._rights(self._section(at, "kind"), at, kinds.get(kind, NOTHING_SAID))
+        return {kind: said for kind, said in kinds.items() if said != NOTHING_SAID}
+
+    def _rights(self, section: Mapping[str, Any], at: tuple[str, ...], held: Rights) -> Rights:
+        """What a section says, over what was said before, key by key."""
+        files, limits = self._section((*at, "files"), "files"), self._section((*at, "limits"), "limits")
+        bounds = held.bounds
+        return Rights(
+            self._get(section, (*at, "sandbox"), one_of(SANDBOXES), held.sandbox),
+            self._get(section, (*at, "network"), reachable, held.network),
+            self._get(files, (*at, "files", "ro"), places, held.ro),
+            self._get(files, (*at, "files", "rw"), places, held.rw),
+            Bounds(
+                self._get(limits, (*at, "limits", "memory"), size, bounds.memory_bytes),
+                self._get(limits, (*at, "limits", "processes"), count, bounds.processes),
+                self._get(limits, (*at, "limits", "file_size"), size, bounds.file_bytes),
+                self._get(limits, (*at, "limits", "cpu"), whole_seconds, bounds.cpu_seconds),
+            ),
+        )
 
     def _secrets(self, config: Config) -> tuple[dict[str, tuple[Grant, ...]], dict[str, Mapping[str, str]]]:
         grants, templates = dict(config.secrets), dict(config.templates)

@@ -1,6 +1,6 @@
 """The user's configuration under a project's, which may only tighten it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -11,6 +11,7 @@ from ..core.source import Problem
 from ..sources.executable import ToolSettings
 from ..sources.wrap import Offer
 from .config import SANDBOXES, Config
+from .rights import NOTHING_SAID, OFF, ON, Rights, Ruling
 
 if TYPE_CHECKING:
     from ..store.yamltext import Document
@@ -24,7 +25,7 @@ def to_tighten(user: Config) -> Config:
         global_dir=user.global_dir,
         limits=user.limits,
         variables=user.variables,
-        sandbox=user.sandbox,
+        sandbox="",
     )
 
 
@@ -65,17 +66,13 @@ def tightened(user: Config, project: Config, document: "Document", *, directory:
         section = value if len(at) == 1 else value.get(at[0]) or {}
         if section.get(at[-1]) not in (None, [], {}):
             ignored(*at)
-    sandbox = max(user.sandbox, project.sandbox, key=SANDBOXES.index)
-    if project.sandbox != sandbox and value.get("sandbox"):
-        ignored("sandbox")
-    tools, demands = dict(user.tools), dict(user.demands)
+    ruling = _tighter(user, project, ignored)
+    tools = dict(user.tools)
     for name, asked in project.tools.items():
         if asked.variables or name in project.templates:
             ignored("tools", name, "env")
         if name in project.secrets:
             ignored("tools", name, "secrets")
-        said = demands.get(name, {}), project.demands.get(name, {})
-        demands[name] = _demanded(*said, user.sandbox, partial(ignored, "tools", name))
         held = tools.get(name, ToolSettings())
         limits = [seconds for seconds in (held.seconds, asked.seconds) if seconds is not None]
         warm = asked.warm if held.warm is None else held.warm
@@ -87,30 +84,47 @@ def tightened(user: Config, project: Config, document: "Document", *, directory:
         enabled=user.enabled and project.enabled,
         limits=_stricter(user.limits, project.limits),
         variables=tuple(name for name in user.variables if name in project.variables),
-        sandbox=sandbox,
         tools=tools,
         toolsets=user.toolsets.tightened(project.toolsets, ignored, refused, directory=directory),
-        demands={name: said for name, said in demands.items() if said},
+        tighter=(*user.tighter, ruling) if ruling != Ruling() else user.tighter,
         offer=_narrowed(user.offer, project.offer, ignored),
         profile=_described(user.profile, project.profile),
         problems=tuple(problems),
     )
 
 
-def _demanded(
-    user: Mapping[str, str], project: Mapping[str, str], sandbox: str, ignored: Callable[..., None]
-) -> dict[str, str]:
-    """The stricter of both for one tool; `sandbox` is what holds where the user says nothing of it."""
-    both = dict(user)
-    if asked := project.get("sandbox"):
-        both["sandbox"] = max(asked, user.get("sandbox", sandbox), key=SANDBOXES.index)
-        if both["sandbox"] != asked:
-            ignored("sandbox")
-    if asked := project.get("network"):
-        both["network"] = "off" if "off" in (asked, user.get("network")) else "on"
-        if both["network"] != asked:
-            ignored("network")
-    return both
+def _tighter(user: Config, project: Config, ignored: Callable[..., None]) -> Ruling:
+    """What a project demands of the confinement. It is held against the user's word for each tool when that runs.
+
+    Whatever it says, it gives nothing: what could only loosen is left out here, so that somebody hears of it.
+    """
+    held = user.ruling
+    ruling = Ruling(
+        _demanded(Rights(project.sandbox), Rights(held.sandbox), ignored).sandbox,
+        {kind: _demanded(said, held.of(kind), partial(ignored, "kinds", kind)) for kind, said in project.kinds.items()},
+        {
+            name: _demanded(said, held.of("", name), partial(ignored, "tools", name))
+            for name, said in project.rights.items()
+        },
+    )
+    return Ruling(
+        ruling.sandbox,
+        {kind: said for kind, said in ruling.kinds.items() if said != NOTHING_SAID},
+        {name: said for name, said in ruling.tools.items() if said != NOTHING_SAID},
+    )
+
+
+def _demanded(asked: Rights, held: Rights, ignored: Callable[..., None]) -> Rights:
+    sandbox, network = asked.sandbox, asked.network
+    if sandbox and SANDBOXES.index(sandbox) < SANDBOXES.index(held.sandbox or SANDBOXES[0]):
+        ignored("sandbox")
+        sandbox = ""
+    if network and (network == ON or held.network == OFF) and network != held.network:
+        ignored("network")
+        network = ""
+    if asked.ro or asked.rw:
+        ignored("files")
+    return Rights(sandbox, network, bounds=asked.bounds)
 
 
 def _narrowed(user: Offer, project: Offer, ignored: Callable[..., None]) -> Offer:

@@ -1,13 +1,16 @@
 """What a value of the configuration must look like. Each function gives it, or says in a ValueError what is wrong."""
 
+import math
 import os
 import re
 from collections.abc import Callable
 from typing import Any
 
+from ..backends.quantity import duration
 from ..core.errors import Refused
 from ..policy.secrets import Grant, canonical_host, mentioned
 from . import toolsets
+from .rights import OFF, ON, Network
 
 COMPAT = ("kodelet", "forge", "amp")
 
@@ -50,6 +53,44 @@ def network_entries(value: Any) -> tuple[str, ...]:
     for each in entries:
         entry(each)
     return entries
+
+
+def reachable(value: Any) -> Network:
+    """`on`, `off`, or the hosts that alone may be reached. No hosts are none, and not all."""
+    if isinstance(value, list):
+        from ..sources.wish import host  # late: few list any
+
+        return tuple(host(text(each)) for each in value) or OFF
+    if value not in (ON, OFF) or not isinstance(value, str):
+        raise ValueError(f"{value!r} is not on, off, or a list of hosts such as [api.example.com]")
+    return value
+
+
+def places(value: Any) -> tuple[str, ...]:
+    """Files and directories, by absolute paths."""
+    from ..sandbox.grantable import too_wide
+
+    found = []
+    for each in words(value):
+        whole = os.path.expanduser(each)
+        if not os.path.isabs(whole) or "\0" in whole:
+            raise ValueError(f"{each!r} is not an absolute path; begin with / or ~/")
+        # As it is written: where links lead is looked at when it is given, for those in the workspace change.
+        if why := too_wide(os.path.normpath(whole), home=os.path.expanduser("~"), own=""):
+            raise ValueError(f"{each!r} cannot be given to a program: {why}")
+        found.append(os.path.normpath(whole))
+    return tuple(found)
+
+
+def count(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{value!r} is not a number of at least 1")
+    return value
+
+
+def whole_seconds(value: Any) -> int:
+    """Of computing time, which the system counts in whole seconds."""
+    return max(1, math.ceil(duration(value)))
 
 
 def variables(value: Any) -> tuple[str, ...]:

@@ -2,11 +2,13 @@
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
 from ..backends.declared import Surroundings
 from ..core.context import Host
+from ..core.process import Sandbox
 from ..core.registry import PROJECT, USER
 from ..core.source import Problem, Source
 from ..policy.project_files import key
@@ -85,8 +87,13 @@ def find_sources(
     return found
 
 
-def find_modules(workspace: str, home: Home, config: Config, host: Host, trust: Trust) -> list[Source]:
-    """The Python modules that run in processes of their own: the project's, and the user's where that is asked for."""
+def find_modules(
+    workspace: str, home: Home, config: Config, host: Host, trust: Trust, *, confine: Callable[[str], Sandbox]
+) -> list[Source]:
+    """The Python modules that run in processes of their own: the project's, and the user's where that is asked for.
+
+    `confine` gives the sandbox in which one is asked what its tools are.
+    """
     user, project = config.toolsets.module, config.toolsets.project_module
     found: list[Source] = []
     if (user is None or user.isolation != "process") and project is None:
@@ -99,11 +106,12 @@ def find_modules(workspace: str, home: Home, config: Config, host: Host, trust: 
         "taken": builtin_names(),
     }
     if user is not None and user.isolation == "process":
-        found.append(IsolatedSource(user.path, user.tools, host, rank=USER, kind="module", **common))
+        asked = replace(host, sandbox=confine(user.path))
+        found.append(IsolatedSource(user.path, user.tools, asked, rank=USER, kind="module", **common))
     if project is not None:
         allowed = partial(_trusted_digest, trust, workspace, os.path.relpath(project.path, workspace))
         about: Any = {"rank": PROJECT, "kind": PROJECT_MODULE, "allowed": allowed, **common}
-        inner = IsolatedSource(project.path, project.tools, host, **about)
+        inner = IsolatedSource(project.path, project.tools, replace(host, sandbox=confine(project.path)), **about)
         tools = project.tools
         found.append(ProjectSource(inner, project.path, workspace, trust, prefix="", names=lambda: tools))
     return found

@@ -13,12 +13,14 @@ from ..core.source import Problem
 from ..core.tool import Tool
 from ..sources.executable import ToolSettings
 from .config import Config
+from .confinement import Confinement
 
 
 class Crib(Protocol):
     """What the tools that make tools look at."""
 
     config: Config
+    confinement: Confinement
 
     def tools(self) -> tuple[Tool, ...]: ...
 
@@ -34,7 +36,7 @@ def fitted_builtins(crib: Crib, host: Host, tools_dir: str, benches: Sequence[ob
         tools_dir,
         config.prefix,
         config.variables,
-        host.sandbox.name,
+        lambda: crib.confinement.tier_of("manifest"),
         environ.get("PATH", os.defpath) if "PATH" in config.variables else os.defpath,
         crib.tools,
         crib.problems,

@@ -10,7 +10,7 @@ from ..core.policy import Decision
 from ..core.process import Filter
 from ..core.source import Problem
 from ..core.tool import Tool
-from ..policy.grants import Grants
+from ..policy.grants import ENV, Granted, Grants
 from ..policy.redact import Redactor
 from ..policy.renamed import RenamedPolicy
 from ..policy.rule import Rule
@@ -18,6 +18,7 @@ from ..policy.rules import RulePolicy
 from ..policy.secrets import Secrets, looks_secret, mentioned
 from ..policy.trust import PROJECT_DIR, Trust
 from ..sandbox.places import Places
+from ..sources.vocabulary import own_tool
 from ..store.blobs import Blobs
 from ..store.home import Home
 from .config import Config
@@ -122,13 +123,19 @@ def trusted_file(workspace: str, home: Home, name: str, *, trust: Trust) -> tupl
     return path, data
 
 
+def granted_to(tool: Tool) -> tuple[str, str]:
+    """Whom a grant is for: a tool's id, and its digest. A built-in tool's own changes with us, and means nothing."""
+    own = own_tool(tool)
+    return own.id, "" if own.source == "builtin" else own.digest
+
+
 class Vault:
     """What tools are given beyond the plain environment, and what takes secrets out of all that comes back."""
 
     def __init__(self, config: Config, environ: Mapping[str, str], grants: Grants) -> None:
         self._config, self._environ, self._grants = config, environ, grants
         self._secrets = Secrets(config.secrets, environ)
-        self._granted: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._granted: dict[tuple[str, str], tuple[Granted, ...]] = {}
         self._stamp: object = ()
         self._redactor: Redactor | None = None
         self._look_again()
@@ -139,8 +146,12 @@ class Vault:
 
     def granted(self, tool: Tool) -> tuple[str, ...]:
         """Names of the variables that a person granted this very version of a tool."""
+        return tuple(each.value for each in self.all_granted(tool) if each.kind == ENV)
+
+    def all_granted(self, tool: Tool) -> tuple[Granted, ...]:
+        """All that a person granted it."""
         self._look_again()
-        return self._granted.get((tool.id, tool.digest), ())
+        return self._granted.get(granted_to(tool), ()) if self._granted else ()
 
     def variables(self, tool: Tool) -> dict[str, str]:
         """Raises: `Refused`, for what the user did not allow for this tool, or has not set."""
@@ -172,10 +183,10 @@ class Vault:
         self._stamp, self._granted = stamp, {}
         for each in self._grants.all():
             at = (each.tool, each.digest)
-            self._granted[at] = (*self._granted.get(at, ()), each.variable)
+            self._granted[at] = (*self._granted.get(at, ()), each)
         config = self._config
         passed_on = {*config.variables, *(name for each in config.tools.values() for name in each.variables)}
-        passed_on |= {name for names in self._granted.values() for name in names}
+        passed_on |= {each.value for held in self._granted.values() for each in held if each.kind == ENV}
         hidden = {name for name in passed_on if looks_secret(name)}
         hidden |= {grant.name for grants in config.secrets.values() for grant in grants}
         values = {name: self._environ[name] for name in sorted(hidden) if self._environ.get(name)}

@@ -26,10 +26,12 @@ from ..policy.remember import project_key
 from ..policy.request import Request, Surroundings, describe
 from ..policy.rules import RulePolicy
 from ..policy.trust import PROJECT_DIR, Trust
+from ..sandbox.aftermath import Aftermath, PutAside
+from ..sandbox.choose import choose
 from ..sandbox.guard import GuardedFiles
 from ..sandbox.places import Places
+from ..sandbox.processes import Processes
 from ..sandbox.readings import Readings
-from ..sandbox.unconfined import Unconfined
 from ..sources.probe import Prober
 from ..sources.probe_cache import undisturbed
 from ..store.artifacts import ArtifactFiles
@@ -43,9 +45,12 @@ from .broken import Broken
 from .capacity import places_at_once
 from .code import code_engine
 from .config import Config
+from .confinement import Confinement
+from .confinement import Surroundings as Standing
+from .demand import withheld
 from .finding import find_modules, find_sources, tool_directories
 from .gate import POLICY, Vault, gate
-from .protection import protected
+from .reach import Reach
 from .session import Handed, Session
 from .sessions import Sessions
 from .standing_rules import StandingRules
@@ -85,7 +90,13 @@ class Crib:
         self._vault = Vault(config, environ, Grants(home.file("grants.json"), lambda data: None))
         self.audit = Audit(lambda: home.directory("audit"), self._vault.conceal)
         self._blobs = Blobs(home)
-        self._sandbox = Unconfined(identity, name="off" if config.sandbox == "off" else "process")
+        told: dict[str, Sequence[PutAside]] = {}
+        aftermath = Aftermath(partial(home.directory, "aside"), told.__setitem__)
+        self._sandbox = Processes(identity, name="off" if config.sandbox == "off" else "process", aftermath=aftermath)
+        tiers = partial(choose, home.file("cache"))
+        self._reach = Reach(self._sandbox.scratch.root, config.network_allow)
+        standing = Standing(workspace, home.path, environ, tiers, self._vault.all_granted, self._reach.socket_for, told)
+        self.confinement = Confinement(self._sandbox, config, standing)
         self._readings = Readings(SeenFiles(home), nameless=identity)
         self._code = code_engine(home, self._sandbox, identity=identity, environ=environ)
         self._host = Host(
@@ -100,6 +111,7 @@ class Crib:
             conceal=self._vault.conceal,
             filters=self._vault.filter,
             secrets=partial(self._secrets_of, lambda: self.registry),
+            confine=self.confinement.sandbox_for,
         )
         self._belongings = Belongings(home, workspace=workspace, asker=asker)
         self._state = State(home)
@@ -120,7 +132,7 @@ class Crib:
         self.call = self._view.call
         found = [
             *config.toolsets.sources(workspace, config.tools),
-            *find_modules(workspace, home, config, self._host, trust),
+            *find_modules(workspace, home, config, self._host, trust, confine=self.confinement.for_module),
             *find_sources(
                 self._directories,
                 workspace,
@@ -273,12 +285,20 @@ class Crib:
             if self._code is not None:
                 await self._code.close()
             self._readings.close()
+            self._reach.close()
             self._sandbox.close()
             self.audit.close()
 
     def prober(self) -> Prober:
         host = self._host
-        return Prober(host.sandbox, host.environ, self.config.variables, marks=host.next_id, programs=host.programs)
+        return Prober(
+            host.sandbox,
+            host.environ,
+            self.config.variables,
+            marks=host.next_id,
+            programs=host.programs,
+            confine=self.confinement.for_probe,
+        )
 
     def _context_for(self, tool: Tool) -> Context:
         return self._view.context_for(tool)
@@ -323,7 +343,7 @@ class Crib:
         loaded = list(zip(self._broken.answering(self._loaded, self._ours), self._sources, strict=True))
         offers = {each: [loaded for loaded, source in loaded if source.rank == each] for each in (USER, PROJECT)}
         for each, given in {**offers, rank: skills}.items():
-            safe = [protected(one, self.config) for one in given]
+            safe = [withheld(one, self.config) for one in given]
             tools, problems = chain(*(one.tools for one in safe)), chain(*(one.problems for one in safe))
             fresh.add([one for one in tools if only is None or each == rank or one.name in only], problems, rank=each)
         fresh.tools()
@@ -369,5 +389,6 @@ class Crib:
             previous=lambda tool: self._state.knew(tool.id, tool.digest),
             content=self._blobs.content,
             folder=self._blobs.folder,
+            confinement=self.confinement.shown,
         )
         return describe(question, subjects, around)

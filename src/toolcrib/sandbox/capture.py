@@ -1,12 +1,16 @@
 """One output stream, bounded while it is read: head and tail in memory, the whole in a file."""
 
+import fcntl
 import os
 from collections import deque
+from contextlib import suppress
 
 from ..core.limits import ARTIFACT_BYTES, VIEW_BYTES
 from ..core.process import Artifacts, Captured, Filter
 
 CHUNK = 256 * 1024
+_PIPE_BYTES, _WIDE_BYTES = 64 * 1024, 1024 * 1024
+"""What a pipe holds at first, and what one may hold."""
 _ATTEMPTS = 100
 _READS_PER_TURN = 16
 """So that one loud program does not keep the event loop from the others."""
@@ -23,6 +27,7 @@ class Capture:
     ) -> None:
         self.fd = fd
         self.open = True
+        self._wide = False
         self._filter = filter
         self._name, self._artifacts = name, artifacts
         self._head_room = keep
@@ -47,6 +52,8 @@ class Capture:
                 chunk = b""
             if not chunk:
                 return False
+            if len(chunk) >= _PIPE_BYTES and not self._wide:
+                self._widen()
             self._take(chunk if self._filter is None else self._filter.feed(chunk))
         return True
 
@@ -74,6 +81,13 @@ class Capture:
             tail = b"".join(self._tail)[-self._keep_tail :] if self._keep_tail else b""
             return Captured(head[: len(head) - len(tail)], tail, self._total, artifact)
         return Captured(head, b"", self._total, artifact)
+
+    def _widen(self) -> None:
+        """A program that fills the pipe would stand still until we come again, and we may have a thousand others."""
+        self._wide = True
+        if hasattr(fcntl, "F_SETPIPE_SZ"):
+            with suppress(OSError):  # the system gives each user so much, and no more
+                fcntl.fcntl(self.fd, fcntl.F_SETPIPE_SZ, _WIDE_BYTES)
 
     def _take(self, chunk: bytes) -> None:
         self._total += len(chunk)

@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
+from ..core.errors import ToolError
+from ..core.process import Captured
 from .poller import Poller
 from .sweep import LINUX
 
@@ -21,6 +23,8 @@ class Launched(Protocol):
     """It leads its own session and group. 0 while that is not known."""
     borrowed: bool
     """It is a fork of a worker, and no child of ours."""
+    whole: bool
+    """Killed and collected, it is gone with all it started, and nothing need be looked for."""
 
     def on_exit(self, callback: Callable[[], None]) -> None:
         """Call back once it has exited. Until it is collected its pid is its own."""
@@ -34,13 +38,17 @@ class Launched(Protocol):
         """Its exit status, 128+N for death by signal N. It was killed, or has exited."""
         ...
 
+    def failure(self, code: int, errors: Captured) -> ToolError | None:
+        """It was collected with this status, and this is what it said: why nothing of it ran, if that is so."""
+        ...
+
     def close(self) -> None:
         """Do not call back any more."""
         ...
 
 
 class Child:
-    borrowed = False
+    borrowed = whole = False
 
     def __init__(self, pid: int, poller: Poller) -> None:
         self.pid, self._poller = pid, poller
@@ -73,6 +81,9 @@ class Child:
         except ChildProcessError:
             pass  # the host program waits for all children itself; how this one ended is its secret
         return UNKNOWN
+
+    def failure(self, code: int, errors: Captured) -> ToolError | None:
+        return None
 
     def close(self) -> None:
         if self._fd >= 0:

@@ -9,8 +9,10 @@ from types import TracebackType
 from ..core.errors import ToolError
 from ..core.limits import GRACE_SECONDS
 from ..core.process import Command
+from .cage import Cage
 from .peer import Peer
 from .poller import Poller
+from .program import cage_of
 from .scratch import Scratch, remove_tree
 
 MOST_IDLE = 16
@@ -31,14 +33,21 @@ class Shelf:
 class Lending:
     """The programs of one event loop."""
 
-    def __init__(self, poller: Poller, scratch: Scratch, watch: Callable[[], None], *, idle_seconds: float) -> None:
+    def __init__(
+        self,
+        poller: Poller,
+        scratch: Callable[[Cage | None], Scratch],
+        watch: Callable[[], None],
+        *,
+        idle_seconds: float,
+    ) -> None:
         """`watch` is called before a program is started. One that nobody uses stays for `idle_seconds`."""
         self._poller, self._scratch, self._watch, self._idle_seconds = poller, scratch, watch, idle_seconds
         soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         self._most_idle = max(1, min(MOST_IDLE, (soft - _FDS_RESERVED) // _FDS_OF_IDLE))
         self._shelves: dict[Hashable, Shelf] = {}
-        self._directories: dict[Peer, str] = {}
-        """Of all that run, the temporary directory of each."""
+        self._directories: dict[Peer, tuple[Scratch, str]] = {}
+        """Of all that run, the temporary directory of each, and whose that is."""
         self._idle: dict[Peer, tuple[Hashable, float]] = {}
         """Which kind, and since when; the one that rests longest comes first."""
         self._leaving: dict[Peer, asyncio.TimerHandle] = {}
@@ -46,7 +55,9 @@ class Lending:
         self._closed = False
 
     def lend(self, command: Command, key: Hashable, marks: Callable[[], str]) -> "Loan":
-        started_as = (command.argv, command.cwd, tuple(command.env.items()), command.limits.memory_bytes)
+        started_as = (
+            command.argv, command.cwd, tuple(command.env.items()), command.limits.memory_bytes, command.cage,
+        )  # fmt: skip
         return Loan(self, command, (key, started_as), marks)
 
     def close(self) -> None:
@@ -94,14 +105,15 @@ class Lending:
         if self._closed:
             raise ToolError("nothing is started any more, and nothing ran", code="CANCELLED", before_effect=True)
         self._watch()
-        tmp = self._scratch.take()
+        scratch = self._scratch(cage_of(command))
+        tmp = scratch.take()
         env = {**command.env, "TOOLCRIB_CALL_ID": mark, "TMPDIR": tmp}
         try:
             peer = Peer(command, env, self._poller, mark=mark, unfit=self._discard)
         except BaseException:  # nobody has seen it
-            self._scratch.keep(tmp)
+            scratch.keep(tmp)
             raise
-        self._directories[peer] = tmp
+        self._directories[peer] = scratch, tmp
         return peer
 
     def put_back(self, peer: Peer, key: Hashable, shelf: Shelf) -> None:
@@ -162,9 +174,10 @@ class Lending:
         if timer is not None:
             timer.cancel()
         peer.finish()
-        if (tmp := self._directories.pop(peer, None)) is None:
+        if (taken := self._directories.pop(peer, None)) is None:
             return
-        leftover = self._scratch.give_back(tmp)
+        scratch, tmp = taken
+        leftover = scratch.give_back(tmp)
         if leftover is not None and self._is_here():  # a million files, perhaps: in a thread, and on nobody's time
             self._poller.loop.run_in_executor(None, remove_tree, leftover)
         elif leftover is not None:

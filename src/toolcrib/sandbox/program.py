@@ -14,10 +14,11 @@ from functools import partial
 from ..core.errors import ToolError
 from ..core.limits import DRAIN_SECONDS, GRACE_SECONDS
 from ..core.process import Captured, Command, Completed, Ended, Filter
+from .cage import Cage
 from .capture import Capture
-from .child import UNKNOWN, Child, Launched
+from .child import UNKNOWN, Launched
+from .launch import launch
 from .poller import Poller
-from .spawn import start, with_memory_limit
 from .sweep import end_marked, signal_marked
 
 _PIPE_ROOM = 65536
@@ -34,16 +35,21 @@ Launch = Callable[[Command, Mapping[str, str], int, int, int], Launched]
 def as_child(poller: Poller) -> Launch:
     """Start a command as a process of our own."""
 
-    def launch(command: Command, env: Mapping[str, str], stdin: int, stdout: int, stderr: int) -> Launched:
-        argv, memory = command.argv, command.limits.memory_bytes
-        if memory is not None:
-            argv = with_memory_limit(argv, memory)
+    def started(command: Command, env: Mapping[str, str], stdin: int, stdout: int, stderr: int) -> Launched:
         kept = () if command.channel < 0 else (command.channel,)
-        env = {**env, CHANNEL: str(command.channel)} if kept else env
-        pid = start(argv, cwd=command.cwd, env=env, stdin=stdin, stdout=stdout, stderr=stderr, kept=kept)
-        return Child(pid, poller)
+        return launch(
+            cage_of(command), command.argv, poller, cwd=command.cwd,
+            env={**env, CHANNEL: str(command.channel)} if kept else env, tmp=env["TMPDIR"],
+            streams=(stdin, stdout, stderr), kept=kept, memory_bytes=command.limits.memory_bytes,
+        )  # fmt: skip
 
-    return launch
+    return started
+
+
+def cage_of(command: Command) -> Cage | None:
+    cage = command.cage
+    assert cage is None or isinstance(cage, Cage)  # the core knows no cage, and hands it through
+    return cage
 
 
 class Program:
@@ -56,6 +62,8 @@ class Program:
         self._gone: asyncio.Future[None] = poller.loop.create_future()
         self._quiet: asyncio.Future[None] = poller.loop.create_future()
         self._code = UNKNOWN
+        self.failure: ToolError | None = None
+        """Why nothing of it ran, if that came out only when it had ended."""
         self._input = memoryview(command.stdin)
         child_in, self._stdin, out, child_out, err, child_err = pipes()
         self._feed()  # what fits into the pipe is there before the program is
@@ -105,8 +113,9 @@ class Program:
     def finish(self, *, cut_off: bool = False) -> Completed:
         """End it at once, if it has not ended. Once; `run` does this, and whoever never came to run it."""
         self._finish()
-        out, err = self._streams
-        return Completed(self._code, out.result(), err.result(), cut_off, self._process.borrowed)
+        out, err = (stream.result() for stream in self._streams)
+        self.failure = self._process.failure(self._code, err)
+        return Completed(self._code, out, err, cut_off, self._process.borrowed)
 
     # Watching
 
@@ -180,7 +189,8 @@ class Program:
         self._close_stdin()
         self._process.signal(signal.SIGKILL)  # it is not collected yet, so its pid is still its own
         self._code = self._process.collect()
-        end_marked(self._command.mark, first=self._process.pid, seconds=time.monotonic() - self._started)
+        if not self._process.whole:
+            end_marked(self._command.mark, first=self._process.pid, seconds=time.monotonic() - self._started)
         for stream in self._streams:
             if stream.open:
                 self._poller.forget(stream.fd)

@@ -58,6 +58,9 @@ def _by_last() -> dict[str, list[tuple[tuple[str, ...], str]]]:
 
 
 _NAMES = _by_last()
+PATTERNS = tuple(pattern for patterns in _TABLE.values() for pattern in patterns.split())
+LAST_NAMES = tuple(name for name in _NAMES if "*" not in name)
+"""What a protected place may be called, but for the patterns."""
 
 
 def why_protected(real: str, root: str) -> str:
@@ -66,11 +69,19 @@ def why_protected(real: str, root: str) -> str:
     depth = len([name for name in root.split("/") if name])
     folded = [fold(name) for name in names]
     for at in range(depth, len(names)):
-        for last in (folded[at], "*" + folded[at][folded[at].rfind(".") :]):
-            for above, why in _NAMES.get(last, ()):
-                if tuple(folded[max(at - len(above), 0) : at]) == above:
-                    return why
+        if why := why_named(folded[: at + 1]):
+            return why
     return _by_neighbours(names, folded, depth)
+
+
+def why_named(folded: Sequence[str]) -> str:
+    """Why nobody writes to the last of these, for its name and those above it, or nothing."""
+    last = folded[-1]
+    for pattern in (last, "*" + last[last.rfind(".") :]):
+        for above, why in _NAMES.get(pattern, ()):
+            if tuple(folded[max(len(folded) - 1 - len(above), 0) : -1]) == above:
+                return why
+    return ""
 
 
 def _by_neighbours(names: Sequence[str], folded: Sequence[str], depth: int) -> str:

@@ -4,6 +4,7 @@ import itertools
 import os
 import stat
 import tempfile
+from contextlib import suppress
 
 from ..core.errors import ToolError
 
@@ -17,8 +18,8 @@ class Scratch:
     given a new name for the next call; to every tool it is a fresh directory, and its own path is gone afterwards.
     """
 
-    def __init__(self, owner: str) -> None:
-        self.root = os.path.join(tempfile.gettempdir(), f"toolcrib-{owner}")
+    def __init__(self, owner: str, below: str = "") -> None:
+        self.root = os.path.join(tempfile.gettempdir(), f"toolcrib-{owner}", below).rstrip("/")
         self._spare: list[str] = []
         self._numbers = itertools.count(1)
         self._left: dict[str, int] = {}
@@ -35,7 +36,9 @@ class Scratch:
             try:
                 os.mkdir(path, 0o700)
             except FileNotFoundError:
-                os.mkdir(self.root, 0o700)
+                for directory in (os.path.dirname(self.root), self.root):
+                    with suppress(FileExistsError):
+                        os.mkdir(directory, 0o700)
                 os.mkdir(path, 0o700)
         except OSError as exc:
             message = f"no temporary directory could be made: {exc}; make room, or set TMPDIR to where there is"

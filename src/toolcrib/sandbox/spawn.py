@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..core.errors import ToolError
+from .cage import Bounds
 
 fork_exec: Any
 try:
@@ -27,8 +28,10 @@ _SHORT_OF_SOMETHING = (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
 _BUSY_SECONDS = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032)
 """A program that was written a moment ago may still be open in a child that another thread is just starting."""
 
-# Its parts are constants: no argument ever becomes part of a shell's text.
-_LIMITED = ("/bin/sh", "-c", 'ulimit -v "$1" && shift && exec "$@"', "sh")
+_SHELL_FLAGS = (("v", 1024), ("u", 1), ("f", 512), ("t", 1))
+"""How a shell calls each of the `Bounds`, and in what units it counts."""
+_PROCESSES = "{{ ulimit -u {0:d} || ulimit -p {0:d}; }} 2>/dev/null"
+"""Shells do not agree on what this one is called."""
 
 
 def start(
@@ -59,9 +62,17 @@ def start(
     raise AssertionError("the last try returns or raises")
 
 
-def with_memory_limit(argv: Sequence[str], limit: int) -> tuple[str, ...]:
-    """The same command, held to `limit` bytes of address space by a launcher: a thread cannot limit its child alone."""
-    return (*_LIMITED, str(limit // 1024), *argv)
+def with_bounds(argv: Sequence[str], bounds: Bounds) -> tuple[str, ...]:
+    """The same command, held to its bounds by a launcher: a thread cannot limit its child alone.
+
+    What is set in the shell's text are numbers of ours; no argument ever becomes part of it.
+    """
+    held = zip(_SHELL_FLAGS, bounds, strict=True)
+    given = [(flag, max(1, int(bound) // unit)) for (flag, unit), bound in held if bound]
+    limits = " && ".join(
+        _PROCESSES.format(bound) if flag == "u" else f"ulimit -{flag} {bound:d}" for flag, bound in given
+    )
+    return ("/bin/sh", "-c", f'{limits} && exec "$@"', "sh", *argv)
 
 
 def _vfork(argv: Sequence[str], cwd: str, env: Mapping[str, str], streams: Streams, kept: tuple[int, ...]) -> int:

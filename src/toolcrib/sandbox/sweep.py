@@ -11,11 +11,13 @@ import time
 from functools import cache
 
 LINUX = sys.platform == "linux"
-_TRUSTED_RANGE_SECONDS = 0.5
+TRUSTED_RANGE_SECONDS = 0.5
+"""So long no pid was given out twice."""
 _LONG_RANGE = 2000
 _ROUNDS = 200
 _QUIET_ROUNDS = 8
 _LOOKS = 100
+_READ = 65536
 _MEMORY, _ENVIRONMENT = 20, 47
 """Where the size of its memory and the start of its environment stand in a process's `stat`, after its name."""
 
@@ -43,7 +45,7 @@ def end_marked(mark: str, *, first: int = 0, seconds: float = float("inf")) -> i
     found = quiet = 0
     for round_ in range(_ROUNDS):  # what is being killed may still be forking
         newest = newest_pid()
-        if newest == first and seconds < _TRUSTED_RANGE_SECONDS:
+        if newest == first and seconds < TRUSTED_RANGE_SECONDS:
             break
         ended = signal_marked(mark, signal.SIGKILL, first=first, seconds=seconds)
         found += ended
@@ -89,7 +91,7 @@ def signal_marked(mark: str, number: int, *, first: int = 0, seconds: float = fl
 
 def _candidates(first: int, seconds: float) -> list[int]:
     newest = newest_pid()
-    if first and seconds < _TRUSTED_RANGE_SECONDS and first <= newest < first + _LONG_RANGE:
+    if first and seconds < TRUSTED_RANGE_SECONDS and first <= newest < first + _LONG_RANGE:
         return list(range(first + 1, newest + 1))
     own = os.getpid()
     return [int(name) for name in os.listdir("/proc") if name.isdigit() and int(name) != own]
@@ -103,8 +105,10 @@ def _environ(pid: int) -> bytes | None:
         return None
     environ = b""
     try:
-        while chunk := os.read(fd, 65536):
+        while chunk := os.read(fd, _READ):
             environ += chunk
+            if len(chunk) < _READ:  # there is no more, and asking costs as much as being told
+                break
     except OSError:
         return None
     finally:

@@ -7,6 +7,7 @@ session, its environment, its mark, its limits, its end. Nothing of a run is the
 
 import array
 import asyncio
+import errno
 import json
 import os
 import select
@@ -14,24 +15,28 @@ import shutil
 import socket
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import NamedTuple
 
 from ..core.errors import ToolError
-from ..core.process import Command
+from ..core.process import Captured, Command
 from . import zygote
-from .child import UNKNOWN, Child, Launched
+from .cage import BUBBLEWRAP, UNCONFINED, Cage
+from .child import UNKNOWN, Launched
+from .launch import launch
 from .poller import Poller
-from .program import CHANNEL, Launch, as_child
-from .spawn import start
+from .program import CHANNEL, Launch, as_child, cage_of
+from .shield import standing
 from .sweep import end_marked
 from .zygote import RECORD
 
 IDLE_SECONDS = 300.0
 MOST_WORKERS = 16
 _COLLECT_SECONDS = 1.0
+_SHORT_OF_SOMETHING = (errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS, errno.ETOOMANYREFS)
+"""Of our own: then one command cannot be handed over, and the worker goes on with those that it has."""
 _READ = 4096
 _OF_INTERPRETERS = ("PATH", "HOME", "USER", "LANG", "LANGUAGE", "TZ", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "SSL_CERT_FILE")
 _OF_INTERPRETERS_BEGIN = ("PYTHON", "LC_", "TOOLCRIB_CALLERS")
@@ -44,6 +49,11 @@ class Key(NamedTuple):
     interpreter: tuple[str, ...]
     ready: tuple[str, ...]
     env: tuple[tuple[str, str], ...]
+    cage: Cage | None
+    tmp: str
+    """Where the temporary directories of all its runs lie."""
+    shields: Hashable
+    """What of the workspace it cannot change, where that is settled when it is started."""
 
 
 class Workers:
@@ -55,9 +65,9 @@ class Workers:
         self._workers: dict[tuple[asyncio.AbstractEventLoop, Key], Worker] = {}
         self._unfit: set[Key] = set()
 
-    async def launcher(self, command: Command, poller: Poller) -> Launch | None:
-        """What starts this command in a worker; None when none can."""
-        key = _key(command)
+    async def launcher(self, command: Command, poller: Poller, tmp: str) -> Launch | None:
+        """What starts this command in a worker; None when none can. Its temporary directory will lie in `tmp`."""
+        key = _key(command, tmp)
         if key is None or key in self._unfit:
             return None
         worker = self._workers.get((poller.loop, key))
@@ -71,6 +81,8 @@ class Workers:
             if not worker.fit:
                 self._unfit.add(key)  # it would be so again, and each time cost a start
                 return None
+        if worker.alone and worker.runs:
+            return None
         return partial(_launch, worker, as_child(poller))
 
     def forget(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -118,9 +130,15 @@ class Worker:
         ours, theirs = socket.socketpair()
         said, saying = os.pipe()
         room = {zygote.MARK: " " * zygote.MARK_ROOM, "TOOLCRIB_WORKER": mark}
-        argv = (*key.interpreter, zygote.__file__, *key.ready)
+        self.alone = key.cage is not None and key.cage.tier == BUBBLEWRAP
+        """It runs one at a time, and nothing else lives where it does: what a run leaves is then certain."""
+        argv = (*key.interpreter, zygote.__file__, *([zygote.ALONE] if self.alone else []), *key.ready)
+        cage = key.cage and key.cage._replace(readable=(*key.cage.readable, os.path.realpath(zygote.__file__)))
         try:
-            pid = start(argv, cwd="/", env=dict(key.env) | room, stdin=theirs.fileno(), stdout=saying, stderr=saying)
+            if key.cage is not None:
+                os.makedirs(key.tmp, 0o700, exist_ok=True)
+            streams = (theirs.fileno(), saying, saying)
+            self._process = launch(cage, argv, poller, cwd="/", env=dict(key.env) | room, tmp=key.tmp, streams=streams)
         except BaseException:
             ours.close()
             os.close(said)
@@ -130,7 +148,7 @@ class Worker:
             os.close(saying)
         ours.setblocking(False)
         os.set_blocking(said, False)
-        self._process, self._socket, self._said = Child(pid, poller), ours, said
+        self._socket, self._said = ours, said
         poller.on_readable(ours.fileno(), self.read)
         poller.on_readable(said, self._ignore)
 
@@ -145,6 +163,8 @@ class Worker:
         run = self.runs[self._count] = Borrowed(self, self._count)
         handed = [stdin, stdout, stderr, *([command.channel] if command.channel >= 0 else [])]
         variables = {**env, CHANNEL: "3"} if command.channel >= 0 else env
+        if self.alone:
+            variables = {**variables, "HOME": env["TMPDIR"]}  # a home for all its runs would hold what each left
         request = {"argv": command.argv, "env": variables, "cwd": command.cwd, "memory": command.limits.memory_bytes}
         try:
             with _file_with(json.dumps(request, default=dict).encode()) as request_file:
@@ -153,14 +173,22 @@ class Worker:
                 self._socket.sendmsg([RECORD.pack(zygote.RUN, self._count, 0)], ancillary)
         except OSError as exc:
             del self.runs[self._count]
-            self.close()
+            if exc.errno not in _SHORT_OF_SOMETHING:
+                self.close()
             message = f"the worker could not be asked: {exc}; try again"
             raise ToolError(message, code="RESOURCE_EXHAUSTED", before_effect=True) from None
         return run
 
     def tell(self, what: bytes, about: int, number: int = 0) -> None:
+        record = RECORD.pack(what, about, number)
         try:
-            self._socket.send(RECORD.pack(what, about, number))
+            try:
+                self._socket.send(record)
+            except BlockingIOError:  # much was asked of it at once; it has a moment to take that in
+                poll = select.poll()
+                poll.register(self._socket, select.POLLOUT)
+                poll.poll(_COLLECT_SECONDS * 1000)
+                self._socket.send(record)
         except OSError:  # it is gone, and what it ran with it
             self.close()
 
@@ -186,7 +214,9 @@ class Worker:
             elif what == zygote.UNFIT:
                 self.close()
             elif run is not None and what == zygote.BEGUN:
-                run.pid = number
+                run.pid = 0 if self.alone else number  # a number of its own namespace is nobody's here
+            elif run is not None and what == zygote.CLEARED:
+                run.cleared = True
             elif run is not None and what == zygote.ENDED:
                 run.end(number)
 
@@ -224,7 +254,8 @@ class Worker:
         os.close(self._said)
         self._process.signal(9)
         self._process.collect()
-        end_marked(self._mark)
+        if not self._process.whole:
+            end_marked(self._mark)
         for run in list(self.runs.values()):
             run.end(UNKNOWN)
         self._settle()
@@ -237,6 +268,8 @@ class Borrowed:
 
     def __init__(self, worker: Worker, number: int) -> None:
         self._worker, self._number = worker, number
+        self.whole = worker.alone
+        self.cleared = False
         self.pid = 0
         self._status: int | None = None
         self._callback: Callable[[], None] | None = None
@@ -260,9 +293,17 @@ class Borrowed:
         until = time.monotonic() + _COLLECT_SECONDS
         while self._status is None and time.monotonic() < until:
             self._worker.wait(0.05)
-        self._worker.runs.pop(self._number, None)
         self._worker.tell(zygote.COLLECT, self._number)
+        while self.whole and not (self.cleared or self._worker.gone):
+            if time.monotonic() > until + _COLLECT_SECONDS:
+                self._worker.close()  # what does not end in it ends with it
+                break
+            self._worker.wait(0.05)
+        self._worker.runs.pop(self._number, None)
         return UNKNOWN if self._status is None else self._status
+
+    def failure(self, code: int, errors: Captured) -> None:
+        return None
 
     def close(self) -> None:
         self._callback = None
@@ -283,7 +324,7 @@ def _launch(
         return otherwise(command, env, stdin, stdout, stderr)
 
 
-def _key(command: Command) -> Key | None:
+def _key(command: Command, tmp: str) -> Key | None:
     """The worker that would do; None when there is no such interpreter."""
     if command.warm is None:
         return None
@@ -293,7 +334,15 @@ def _key(command: Command) -> Key | None:
         return None
     names = (name for name in command.env if name in _OF_INTERPRETERS or name.startswith(_OF_INTERPRETERS_BEGIN))
     env = tuple((name, command.env[name]) for name in sorted(names))
-    return Key((os.path.abspath(program), *interpreter[1:]), ready, env)
+    cage = _in_force(cage_of(command))
+    return Key((os.path.abspath(program), *interpreter[1:]), ready, env, cage, tmp, standing(cage))
+
+
+def _in_force(cage: Cage | None) -> Cage | None:
+    """What of a cage is held: without a tier that could hold the rest, its bounds. Workers differ in that alone."""
+    if cage is None or cage.tier not in UNCONFINED:
+        return cage
+    return Cage(bounds=cage.bounds) if any(cage.bounds) else None
 
 
 @contextmanager

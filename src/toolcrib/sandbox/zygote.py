@@ -7,6 +7,7 @@ but the records it speaks in.
     zygote.py SCRIPT                 what the script imports is imported; the script's own files run anew in each fork
     zygote.py --module PLACE NAME WORD…    `NAME.prepare(WORD…)`, found in a place, is called here, and
                                            `NAME.run(words)` in each fork
+    zygote.py --alone …              the same, where nothing lives but it: what a run leaves is ended with the run
 
 It is spoken to over the socket that is its standard input, in records of one size. With `run` come descriptors: a file
 that holds the request, then the fork's standard input, output and error, and a fourth where there is one.
@@ -41,8 +42,10 @@ RECORD = struct.Struct("=cqq")
 """What, about which run, and a number."""
 RUN, SIGNAL, COLLECT = b"R", b"S", b"C"
 """Asked of it: begin a run; send its group a signal; end what is left of it, and forget it."""
-READY, UNFIT, BEGUN, ENDED = b"Y", b"U", b"B", b"E"
-"""Told by it: forks can be made, or why they cannot; a run's pid; its exit status, 128+N for death by signal N."""
+READY, UNFIT, BEGUN, ENDED, CLEARED = b"Y", b"U", b"B", b"E", b"D"
+"""Told by it: forks can be made, or why they cannot; a run's pid; its exit status, 128+N for death by signal N; and,
+where it lives alone, that nothing is left of a run."""
+ALONE = "--alone"
 MANY_THREADS, CANNOT_MARK, FAILED = 1, 2, 3
 MARK = "TOOLCRIB_CALL_ID"
 MARK_ROOM = 96
@@ -57,6 +60,8 @@ def main(words: list[str]) -> None:
     peer = socket.socket(fileno=os.dup(0))
     with open(os.devnull, "rb") as null:
         os.dup2(null.fileno(), 0)
+    alone = words[0] == ALONE
+    words = words[1:] if alone else words
     try:
         run = _module(*words[1:]) if words[0] == "--module" else _script(words[0])
     except BaseException:  # whatever it is, it happens again where it can be reported: in a process of its own
@@ -71,7 +76,7 @@ def main(words: list[str]) -> None:
     gc.collect()
     gc.freeze()  # so that a collection in a fork does not touch, and so copy, what all of them share
     peer.sendall(RECORD.pack(READY, 0, 0))
-    _Forks(peer, place).serve(run)
+    _Forks(peer, place, alone).serve(run)
 
 
 # What a fork finds ready
@@ -175,8 +180,8 @@ def _place_of_the_mark() -> int | None:
 
 
 class _Forks:
-    def __init__(self, peer: socket.socket, place: int) -> None:
-        self.peer, self.place = peer, place
+    def __init__(self, peer: socket.socket, place: int, alone: bool) -> None:
+        self.peer, self.place, self.alone = peer, place, alone
         self.pids: dict[int, int] = {}
         """By run, for as long as their end was not collected."""
         self.told: set[int] = set()
@@ -224,6 +229,9 @@ class _Forks:
             _signal(pid, signal.SIGKILL)  # also what is left of its group, whose number is its own until now
             self.dying.append(pid)
             self.reap()
+            if self.alone:
+                self.clear()
+                self.peer.sendall(RECORD.pack(CLEARED, about, 0))
         elif what == RUN:
             pid = os.fork()
             if not pid:
@@ -233,6 +241,17 @@ class _Forks:
                 os.close(fd)
             self.peer.sendall(RECORD.pack(BEGUN, about, pid))
         return None
+
+    def clear(self) -> None:
+        """End all that lives here but the first process and this one. Only ever done in a namespace of its own."""
+        own = {"1", str(os.getpid())}
+        while any(name.isdigit() and name not in own for name in os.listdir("/proc")):
+            try:
+                os.kill(-1, signal.SIGKILL)
+            except OSError:
+                pass
+            self.reap()
+            os.sched_yield()
 
     def become(self, descriptors: list[int]) -> list[str]:
         """What a process is that was started to run these words, as far as it can be told apart. Returns the words."""

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from ..backends.declared import Declared, Maker, Place, Surroundings, Unfit
 from ..backends.quantity import duration
+from ..backends.wishes import Wishes
 from ..core.context import Context
 from ..core.errors import InvalidJson, Refused, ToolcribError
 from ..core.jsontext import JSON, canonical
@@ -23,8 +24,11 @@ from .form import At, Fault, Form, is_number, kind, shown
 BACKENDS = ("binary", "http", "script", "sql", "websocket")
 """The types of `backend:`; each is a module of `backends` that has a `make`."""
 KEYS = dict.fromkeys(
-    ("name", "description", "backend", "parameters", "version", "output_schema", "timeout", "needs_approval")
-)
+    (
+        "name", "description", "backend", "parameters", "version", "output_schema", "timeout", "needs_approval",
+        "network", "files",
+    )
+)  # fmt: skip
 MOST_WORDS = 16 * 1024
 """Longest description, in characters: what a model is shown of a tool."""
 _OPENING = frozenset(
@@ -145,12 +149,15 @@ class _Declaration(Form):
             made.limits.output_bytes,
             made.limits.memory_bytes or settings.limits.memory_bytes,
         )
+        backend = self._wishing(value, made.backend)
+        if backend is None:
+            return None
         hooks = made.hooks if _is_open(schema) else replace(made.hooks, validate=_known(schema, made))
         return Tool(
             stand.prefix + name,
             description,
             Schema(schema),
-            made.backend,
+            backend,
             source=stand.source,
             origin=stand.origin,
             version=version,
@@ -272,6 +279,19 @@ class _Declaration(Form):
             return None
         self._refuse(f"`needs_approval` is {shown(found)}", "write true, ask or blocked", ("needs_approval",))
         return None
+
+    def _wishing(self, value: dict[str, Any], backend: Any) -> Any:
+        """The backend, with what the tool asks for beyond what every program has; None when that is wrong."""
+        if not value.keys() & {"network", "files"}:
+            return backend
+        if not hasattr(backend, "wishes"):
+            key = "network" if "network" in value else "files"
+            self._refuse(f"`{key}` is for programs, and this tool starts none", "remove it", (key,))
+            return None
+        faults = len(self._faults)
+        ro, rw = self.files(value, self._at)
+        wishes = Wishes(network=self.hosts(value, self._at), ro=ro, rw=rw)
+        return backend._replace(wishes=wishes) if len(self._faults) == faults else None
 
     def _mark(self, stand: Stand) -> str:
         try:

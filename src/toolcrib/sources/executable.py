@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from ..backends.process import ProcessBackend, file_digest
 from ..backends.serve import ServeBackend
+from ..backends.wishes import NO_WISHES, Wishes, with_wishes
 from ..core.errors import ToolcribError
 from ..core.limits import Limits
 from ..core.schema import Schema
@@ -24,7 +25,7 @@ _AT_ONCE = 8
 _MESSAGE = 600
 _SETTLED_NS = 1_000_000_000
 _NOT_THERE = (0, 0, 0, 0, 0)
-_PASSING = ("RESOURCE_EXHAUSTED", "TOOL_PIN_MISMATCH")
+_PASSING = ("RESOURCE_EXHAUSTED", "SANDBOX_UNAVAILABLE", "TOOL_PIN_MISMATCH")
 """Being short of something, or being swapped this moment, says nothing about a program: it is asked again."""
 
 
@@ -180,11 +181,12 @@ class ExecutableSource:
             if file in withheld:
                 continue
             if len(answer) == 2:
-                swapped = self._place is not None and answer[0] == "TOOL_PIN_MISMATCH"
                 code, message = answer
-                problems.append(Problem(path, code, message, self._names(file) if swapped else ()))
+                swapped = self._place is not None and code == "TOOL_PIN_MISMATCH"
+                held = self._names(file) if swapped or code == "SANDBOX_UNAVAILABLE" else ()
+                problems.append(Problem(path, code, message, held))
                 continue
-            own_name, description, schema, dialect, version, digest, wish, serve, warm = answer
+            own_name, description, schema, dialect, version, digest, wish, serve, warm, needs = answer
             name = settings.prefix + own_name
             if len(name) > 64:
                 message = f"{name} is longer than 64 characters; give the tool a shorter name"
@@ -195,7 +197,8 @@ class ExecutableSource:
                 limits, variables = settings.of(name, wish)
                 told = settings.per_tool[name].warm if name in settings.per_tool else None
                 serve, warm = (serve, warm) if told is None else (serve and told, told)
-            runs = ProcessBackend(path, variables, dialect, digest, warm)
+            wishes = Wishes(*map(tuple, needs)) if needs else NO_WISHES
+            runs = ProcessBackend(path, variables, dialect, digest, warm, wishes)
             backend = ServeBackend(runs, self._declined) if serve else runs
             tools.append(
                 Tool(
@@ -206,7 +209,7 @@ class ExecutableSource:
                     "executable",
                     path,
                     version,
-                    digest,
+                    with_wishes(digest, wishes),
                     CAPABILITIES,
                     limits,
                 )

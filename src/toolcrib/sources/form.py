@@ -1,12 +1,13 @@
 """Looking at what a person wrote, one thing after the other, and remembering all that is wrong, each with its place."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 from ..core.schema import pointer
 from ..store.yamltext import Document
+from . import wish
 
 MOST_FAULTS = 100
 """Nobody reads more, and a file can hold ten thousands."""
@@ -90,6 +91,34 @@ class Form:
             if not isinstance(text, str) or not form.fullmatch(text):
                 self.wrong(f"`{key}` names {shown(text)}", f"list {example}", at)
         return tuple(str(text) for text, _ in found)
+
+    def hosts(self, value: dict[str, Any], at: At = ()) -> tuple[str, ...]:
+        """What a tool asks for under `network`: true, false, or hosts. In a map each host has words about it."""
+        found, where = value.get("network", False), (*at, "network")
+        if isinstance(found, dict):
+            found = list(found)
+        if isinstance(found, list):
+            for index, each in enumerate(found):
+                self._read(wish.hosts, [each], (*where, index if isinstance(value["network"], list) else each))
+        return self._read(wish.hosts, found, where) or ()
+
+    def files(self, value: dict[str, Any], at: At = ()) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """What a tool asks for under `files`: paths to read, and paths to write."""
+        found, where = value.get("files", {}), (*at, "files")
+        if isinstance(found, dict):
+            self.known(where, found, dict.fromkeys(wish.ACCESS))
+            found = {access: paths for access, paths in found.items() if access in wish.ACCESS}
+        paths = self._read(wish.files, found, where) or {}
+        return paths.get("ro", ()), paths.get("rw", ())
+
+    def _read(self, read: Callable[[Any], Any], value: Any, at: At) -> Any:
+        try:
+            return read(value)
+        except ValueError as exc:
+            message, _, fix = str(exc).partition("; ")
+            if not any(each.pointer.startswith(pointer(at)) for each in self._faults):
+                self.wrong(f"`{at[0]}`: {message}", fix or "put it right", at)
+            return None
 
 
 def is_number(value: Any) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
-from ..backends.process import Worker, file_digest, run_program
+from ..backends.process import Worker, file_digest, note_denied, readable, run_program, with_hint
 from ..core.call import Call, Result
 from ..core.context import Context, Hands, Host
 from ..core.errors import InvalidJson, Refused, ToolcribError, ToolError
@@ -36,6 +36,8 @@ _VERSION = 1
 _MESSAGE = 600
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _NAME = "toolcrib.sources.module_worker"
+_PYTHON = (_ROOT, os.path.join(_ROOT, "toolcrib"), sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix)
+"""What our own interpreter and we ourselves are made of."""
 # Constant text; what it needs are its arguments.
 _ONCE = f"import sys; sys.path.append(sys.argv.pop(1)); from {_NAME} import once; once(sys.argv[1:])"
 
@@ -49,13 +51,17 @@ class Module(NamedTuple):
     """Of the content that may run."""
     variables: tuple[str, ...]
 
-    def commands(self, ctx: Context) -> tuple[tuple[str, ...], Worker]:
-        """How it is started, for one call, and as a worker. Raises: `Refused`, when its content is another."""
+    def commands(self, ctx: Context) -> tuple[tuple[str, ...], Worker, tuple[str, ...]]:
+        """How it is started, for one call, and as a worker, and what that must be able to read.
+
+        Raises:
+            Refused: its content is another.
+        """
         programs = ctx.host.programs
         copy = self.path if programs is None else programs.verified(self.path, self.digest)
         words = (self.path, copy, dump(self.names).decode())
         worker = ((sys.executable, "-P"), ("--module", _ROOT, _NAME, *words))
-        return (sys.executable, "-P", "-c", _ONCE, _ROOT, *words), worker
+        return (sys.executable, "-P", "-c", _ONCE, _ROOT, *words), worker, readable(copy, *_PYTHON)
 
 
 class ModuleProcess(NamedTuple):
@@ -68,6 +74,11 @@ class ModuleProcess(NamedTuple):
     @property
     def starts_process(self) -> bool:
         return True
+
+    @property
+    def kind(self) -> str:
+        """By which settings of the confinement it runs."""
+        return "module"
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -93,12 +104,14 @@ async def conversation(module: Module, what: str, request: dict[str, JSON], ctx:
     Raises:
         ToolError: the tool failed, or its process did.
     """
-    argv, worker = module.commands(ctx)
+    argv, worker, reads = module.commands(ctx)
     ours, theirs = socket.socketpair()
     ours.setblocking(False)
     talk = asyncio.create_task(_talk(ours, request, ctx))
     try:
-        done = await run_program((*argv, what), ctx, variables=module.variables, warm=worker, channel=theirs.fileno())
+        done = await run_program(
+            (*argv, what), ctx, variables=module.variables, warm=worker, channel=theirs.fileno(), reads=reads
+        )
         theirs.close()
         await asyncio.wait(
             (talk,), timeout=DRAIN_SECONDS
@@ -114,7 +127,8 @@ async def conversation(module: Module, what: str, request: dict[str, JSON], ctx:
     if "result" in said:
         return said["result"]
     if "error" in said:
-        raise raised(said["error"])
+        note_denied(done, ctx, said=str(said["error"].get("message", "")))
+        raise raised({**said["error"], "message": with_hint(str(said["error"]["message"]), ctx)})
     why = said.get("broken") or f"its process ended with exit status {done.code}"
     evidence = {"exit_code": done.code, "stdout": done.stdout.text(), "stderr": done.stderr.text()}
     code = "OUTCOME_UNKNOWN" if done.code < 0 else "EXECUTION_ERROR"

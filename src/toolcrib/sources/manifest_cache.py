@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from .. import __version__
 from ..backends.folder import MANIFEST
 
-_FORMAT = f"3 of {__version__}"
+_FORMAT = f"4 of {__version__}"
 """Another version of this package may read a manifest otherwise, so it reads them all again."""
 _SUM_BYTES = 4
 _ALL_BITS = 2**64 - 1
@@ -28,7 +28,7 @@ class More(NamedTuple):
     output_bytes: int | None = None
     claims: tuple[str, ...] = ()
     wishes: tuple[tuple[str, ...], ...] = ()
-    """As `backends.folder` orders them; or none at all."""
+    """As `backends.wishes` orders them; or none at all."""
     replaces: tuple[str, ...] = ()
     warm: bool = False
     closed: bool = True

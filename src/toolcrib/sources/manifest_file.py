@@ -8,8 +8,9 @@ from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 from .. import __version__
-from ..backends.folder import FILE, LINK, MANIFEST, File, Wishes
+from ..backends.folder import FILE, LINK, MANIFEST, File
 from ..backends.quantity import duration, size
+from ..backends.wishes import NO_WISHES, Wishes
 from ..core.errors import ToolcribError
 from ..core.jsontext import JSON, dump
 from ..core.schema import Schema
@@ -31,19 +32,18 @@ _VERSION = re.compile(
 _PLAIN_VERSION = re.compile(r"\d{1,9}(\.\d{1,9}){0,3}", re.ASCII)
 _FLAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_HOST = re.compile(r"[A-Za-z0-9.*:\[\]-]+")
 _TYPES = ("string", "number", "boolean")
 _CLAIMS = dict.fromkeys(each.name for each in fields(Capabilities))
 KEYS = dict.fromkeys(
     (
         "name", "description", "version", "entrypoint", "usage", "parameters", "input_schema", "build", "env",
-        "secrets", "network", "limits", "capabilities", "examples", "requires", "replaces", "min_toolcrib", "warm",
+        "secrets", "network", "files", "limits", "capabilities", "examples", "requires", "replaces", "min_toolcrib",
+        "warm",
     )
 )  # fmt: skip
 _PARAMETER_KEYS = dict.fromkeys(("name", "type", "required", "description"))
 _EXAMPLE_KEYS = dict.fromkeys(("name", "input", "exit", "output"))
 _LIMIT_KEYS = dict.fromkeys(("timeout", "output"))
-_NO_WISHES = Wishes()
 
 
 class Manifest(NamedTuple):
@@ -93,7 +93,7 @@ def _declared(document: Document, folder: str) -> tuple[Manifest | None, tuple[F
         message = f"`name` is {tool.name}, and the folder is called {shown(folder)}"
         line, column = document.mark("name") or (1, 1)
         return None, (Fault("TOOL_NAME_INVALID", message, "rename one of them", "/name", line, column),)
-    about = (tool.name, tool.description, tool.version, "", tool.input_schema, None, None, (), _NO_WISHES, (), False)
+    about = (tool.name, tool.description, tool.version, "", tool.input_schema, None, None, (), NO_WISHES, (), False)
     return Manifest(*about, closed=True, declaration=dump(document.value).decode()), ()
 
 
@@ -288,16 +288,14 @@ class _Reader(Form):
         return tuple(str(name) for name in claimed)
 
     def _wishes(self, value: dict[str, Any]) -> Wishes:
-        if not value.keys() & {"env", "secrets", "network", "requires"}:
-            return _NO_WISHES
-        network = value.get("network", [])
-        if isinstance(network, bool):
-            network = ["*"] if network else []
+        if not value.keys() & {"env", "secrets", "network", "files", "requires"}:
+            return NO_WISHES
         return Wishes(
             self.names("env", value.get("env", []), _VARIABLE, "names of variables, such as [LANG]"),
             self.names("secrets", value.get("secrets", []), _VARIABLE, "names of secrets, such as [API_KEY]"),
-            self.names("network", network, _HOST, "true, false, or hosts such as [api.example.com]"),
+            self.hosts(value),
             self.names("requires", value.get("requires", []), REQUIREMENT, "programs, such as [git, jq >= 1.6]"),
+            *self.files(value),
         )
 
     def _replaces(self, value: Any, folder: str) -> tuple[str, ...]:

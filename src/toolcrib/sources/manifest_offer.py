@@ -6,7 +6,8 @@ from typing import Any
 
 from ..backends.arguments import Carried
 from ..backends.declared import Surroundings
-from ..backends.folder import MANIFEST, FolderBackend, Wishes, content_of
+from ..backends.folder import MANIFEST, FolderBackend, content_of
+from ..backends.wishes import NO_WISHES, Wishes
 from ..core.errors import ToolcribError
 from ..core.jsontext import parse
 from ..core.limits import Limits
@@ -21,7 +22,6 @@ _made = tuple.__new__
 _UNSAID = tuple(Tool._field_defaults[name] for name in Tool._fields[11:])
 """The last fields of a tool, of which a manifest says nothing."""
 _NO_MORE = More()
-_NO_WISHES = Wishes()
 _CLOSED = Hooks(Carried(None))
 """Of all tools whose schema refuses arguments that they do not know."""
 
@@ -102,7 +102,7 @@ class Offering:
             limits = _within(limits, output)
             told = settings.per_tool[exposed].warm
             warm = warm if told is None else told
-        wishes = Wishes(*wished) if wished else _NO_WISHES
+        wishes = Wishes(*wished) if wished else NO_WISHES
         folder = f"{self._directory}/{name}"
         # Made as tuples, which takes a third of the time that their own constructors take; so all fields stand here.
         backend = (folder, entrypoint, names, listing, digest, variables, wishes, replaces, warm)

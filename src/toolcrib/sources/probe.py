@@ -7,18 +7,20 @@ program, which without it would *execute*. The answer tells which dialect it spe
 import asyncio
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..backends.conversation import greeting, lends
-from ..backends.process import callers, file_digest, in_terms_of
+from ..backends.process import callers, file_digest, in_terms_of, readable
 from ..backends.quantity import duration
 from ..backends.serve import START_SECONDS, VERB
+from ..backends.wishes import Wishes
 from ..core.errors import InvalidJson, ToolcribError, ToolError
 from ..core.jsontext import JSON, dump, dump_ascii, parse
 from ..core.limits import Limits
 from ..core.process import Command, Completed, Programs, Sandbox
 from ..core.tool import NAME
+from .wish import files, hosts
 
 SECONDS = 5.0
 """How long a program may take to say what it is."""
@@ -46,6 +48,8 @@ class Description(NamedTuple):
     """It can stay running, and answer call after call."""
     warm: bool = False
     """It would like to be run by a worker that has its libraries at hand."""
+    needs: Sequence[Sequence[str]] = ()
+    """As `backends.wishes` orders them; none at all for one that asks for nothing."""
 
 
 class Prober:
@@ -62,8 +66,11 @@ class Prober:
         *,
         marks: Callable[[], str],
         programs: Programs | None = None,
+        confine: Callable[[str], Sandbox] | None = None,
     ) -> None:
-        self._sandbox, self._environ, self._variables = sandbox, environ, variables
+        """`confine` gives the sandbox for what lies in a folder; without it, that is `sandbox`."""
+        self._environ, self._variables = environ, variables
+        self._confine = confine or (lambda folder: sandbox)
         self._next_mark, self._programs = marks, programs
 
     async def describe(self, program: str, *, pinned: str | None = None) -> Description:
@@ -86,11 +93,11 @@ class Prober:
         from ..core.validator import compiled  # late: what is listed from the cache is not compiled
 
         compiled(schema)
-        wishes = Wishes()
+        wishes = Configured()
         # A program that does not know the verb should answer with its usage. One that takes every verb for `run` must
         # not be run by this question, so only a program that mentions the word is asked.
         if dialect == "run" and mentions_config:
-            wishes = _wishes(await self._ask(program, startable, "config"))
+            wishes = _configured(await self._ask(program, startable, "config"))
         if startable == program and file_digest(program) != digest:
             raise ToolError("it changed while it was being asked; list again")
         version = value.get("version") if isinstance(value, dict) else None
@@ -115,12 +122,13 @@ class Prober:
 
     async def why_not_serving(self, program: str, *, pinned: str | None = None) -> str | None:
         """What is wrong with a program that says it can serve. It is started, asked nothing, and ended."""
-        if not lends(self._sandbox):
+        sandbox = self._confine(os.path.dirname(program))
+        if not lends(sandbox):
             return None
         digest = file_digest(program) if pinned is None else pinned
         startable = self._startable(program, digest, strict=pinned is not None)
         command = self._command(program, startable, VERB)
-        async with self._sandbox.lend(command, key=object(), marks=self._next_mark) as peer:
+        async with sandbox.lend(command, key=object(), marks=self._next_mark) as peer:
             fault = await greeting(peer, START_SECONDS, lambda value: value)
             await peer.end()
         return fault
@@ -131,13 +139,14 @@ class Prober:
         env |= {"TOOLCRIB_CALL_ID": mark, "TOOLCRIB_TOOL_DIR": folder} | callers(self._environ)
         if verb == "description":
             env["TOOLBOX_ACTION"] = "describe"
-        return Command((startable, verb), folder, mark, env, limits=Limits(SECONDS, output_bytes=_OUTPUT_BYTES))
+        limits = Limits(SECONDS, output_bytes=_OUTPUT_BYTES)
+        return Command((startable, verb), folder, mark, env, limits=limits, reads=readable(startable))
 
     async def _ask(self, program: str, startable: str, verb: str) -> Completed:
         command = self._command(program, startable, verb)
         try:
             async with asyncio.timeout(SECONDS):
-                return await self._sandbox.exec(command)
+                return await self._confine(os.path.dirname(program)).exec(command)
         except TimeoutError:
             message = f"`{verb}` took longer than {SECONDS:g} s; it should print its answer and exit at once"
             raise ToolError(message, code="TIMEOUT") from None
@@ -233,24 +242,25 @@ def _object_schema(parameters: Mapping[str, tuple[str, str]]) -> dict[str, JSON]
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
 
-class Wishes(NamedTuple):
+class Configured(NamedTuple):
     """What a program says under `config`."""
 
     seconds: float | None = None
     serve: bool = False
     warm: bool = False
+    needs: Sequence[Sequence[str]] = ()
 
 
-def _wishes(done: Completed) -> Wishes:
+def _configured(done: Completed) -> Configured:
     """What `config` asks for. A program that does not know the verb has no wishes."""
     if done.code:
-        return Wishes()
+        return Configured()
     try:
         value = parse(done.stdout.text())
     except InvalidJson:
-        return Wishes()
+        return Configured()
     if not isinstance(value, dict):
-        return Wishes()
+        return Configured()
     for key in ("serve", "warm"):
         if not isinstance(value.get(key, False), bool):
             raise _malformed(f"`config`: {key}: {dump_ascii(value[key]).decode()[:100]} is not true or false")
@@ -258,7 +268,20 @@ def _wishes(done: Completed) -> Wishes:
         seconds = duration(value["timeout"]) if "timeout" in value else None
     except ValueError as exc:
         raise _malformed(f"`config`: timeout: {exc}") from None
-    return Wishes(seconds, value.get("serve", False), value.get("warm", False))
+    return Configured(seconds, value.get("serve", False), value.get("warm", False), _needs(value))
+
+
+def _needs(value: dict[str, Any]) -> Sequence[Sequence[str]]:
+    """The network and the files that it asks for."""
+    key = "network"
+    try:
+        network = hosts(value[key]) if key in value else ()
+        key = "files"
+        paths = files(value[key]) if key in value else {}
+    except ValueError as exc:
+        raise _malformed(f"`config`: {key}: {ascii(str(exc))[1:-1][:_SAID]}") from None
+    found = Wishes(network=network, ro=paths.get("ro", ()), rw=paths.get("rw", ()))
+    return tuple(found) if any(found) else ()
 
 
 def _mentions_config(program: str) -> bool:

@@ -18,7 +18,7 @@ from toolcrib.builtins.search_code import search_code
 from toolcrib.codeindex.index import CodeIndex
 from toolcrib.core.tool import Tool
 from toolcrib.sandbox.guard import GuardedFiles
-from toolcrib.sandbox.unconfined import Unconfined
+from toolcrib.sandbox.processes import Processes
 from toolcrib.testing import fake_context
 
 TOOLS = (
@@ -58,7 +58,7 @@ def alone(project: Path) -> Callable[..., Any]:
 
     def run(tool: Tool, **args: Any) -> Any:
         async def once() -> Any:
-            sandbox = Unconfined("tctest")
+            sandbox = Processes("tctest")
             ctx = fake_context(
                 lambda report, judged, session: GuardedFiles(project, report),
                 cwd=str(project),

@@ -1,36 +1,63 @@
-"""The first tier: a process of its own, an explicit environment, bounded pipes and a certain end. No confinement."""
+"""The processes of one runtime: each with an explicit environment, bounded pipes, a certain end, and in its cage."""
 
 import asyncio
+import itertools
 from collections.abc import Callable, Hashable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..core.errors import ToolError
 from ..core.process import Command, Completed, Ended
+from .cage import LANDLOCK, UNCONFINED, Cage
 from .poller import Poller
-from .program import Launch, Program, as_child
+from .program import Launch, Program, as_child, cage_of
 from .scratch import Scratch, remove_tree
+from .shield import standing
 from .watcher import Watcher
 
 if TYPE_CHECKING:
+    from .aftermath import Aftermath, Seen
     from .background import Background
     from .lending import Lending, Loan
     from .warm import Workers
 
 
 IDLE_SECONDS = 300.0
+_MOST_SCRATCHES = 1000
 
 
-class Unconfined:
+class _Started(NamedTuple):
+    """A program, its temporary directory and whose that is, and what was in the workspace before it."""
+
+    program: Program
+    scratch: Scratch
+    tmp: str
+    seen: "Seen | None"
+    mark: str
+
+
+class Processes:
     """Runs commands for one runtime."""
 
-    def __init__(self, runtime_id: str, *, name: str = "process", idle_seconds: float = IDLE_SECONDS) -> None:
-        """A program that stays running is ended when nobody used it for `idle_seconds`."""
+    def __init__(
+        self,
+        runtime_id: str,
+        *,
+        name: str = "process",
+        idle_seconds: float = IDLE_SECONDS,
+        aftermath: "Aftermath | None" = None,
+    ) -> None:
+        """A program that stays running is ended when nobody used it for `idle_seconds`.
+
+        `aftermath` looks after what confined programs leave in the workspace.
+        """
+        self._aftermath = aftermath
         self.name = name
         self._idle_seconds = idle_seconds
         self.scratch = Scratch(runtime_id)
+        self._scratches: dict[Cage | None, Scratch] = {None: self.scratch}
         self._watcher = Watcher(runtime_id, self.scratch.root)
         self._pollers: dict[asyncio.AbstractEventLoop, Poller] = {}
-        self._id = runtime_id
+        self._id, self._numbers = runtime_id, itertools.count(1)
         self._workers: Workers | None = None
         self._lendings: dict[asyncio.AbstractEventLoop, Lending] = {}
 
@@ -39,9 +66,12 @@ class Unconfined:
         poller = self._pollers.get(asyncio.get_running_loop()) or self._new_poller()
         launch = as_child(poller)
         if command.warm is not None:
-            launch = await self._pool().launcher(command, poller) or launch
-        program, tmp = self._started(command, poller, launch)
-        return await self._run(program, tmp, ended)
+            launch = await self._pool().launcher(command, poller, self._scratch_of(cage_of(command)).root) or launch
+        started = self._started(command, poller, launch)
+        completed = await self._run(*started, ended)
+        if started.program.failure is not None:
+            raise started.program.failure
+        return completed
 
     def begin(self, command: Command) -> "Background":
         """Start a command that goes on when this call is over. Whoever began it ends it, before this is closed."""
@@ -50,26 +80,34 @@ class Unconfined:
         self._watcher.ensure()
         poller = self._pollers.get(asyncio.get_running_loop()) or self._new_poller()
         job = Background()
-        program, tmp = self._started(job.overhearing(command), poller, as_child(poller))
-        job.follow(program, self._run(program, tmp, job.on_end))
+        # What is made in the workspace while a job goes on for hours is as likely somebody else's: it is left alone.
+        started = self._started(job.overhearing(command), poller, as_child(poller))._replace(seen=None)
+        job.follow(started.program, self._run(*started, job.on_end))
         return job
 
-    def _started(self, command: Command, poller: Poller, launch: Launch) -> tuple[Program, str]:
-        """The program, and its temporary directory."""
-        tmp = self.scratch.take()
+    def _started(self, command: Command, poller: Poller, launch: Launch) -> "_Started":
+        cage = cage_of(command)
+        scratch = self._scratch_of(cage)
+        seen = self._aftermath.before(cage) if self._aftermath is not None else None
+        tmp = scratch.take()
         try:
-            return Program(command, {**command.env, "TMPDIR": tmp}, poller, launch), tmp
+            program = Program(command, {**command.env, "TMPDIR": tmp}, poller, launch)
         except BaseException:  # nobody has seen it
-            self.scratch.keep(tmp)
+            scratch.keep(tmp)
             raise
+        return _Started(program, scratch, tmp, seen, command.mark)
 
-    async def _run(self, program: Program, tmp: str, ended: Ended | None) -> Completed:
+    async def _run(
+        self, program: Program, scratch: Scratch, tmp: str, seen: "Seen | None", mark: str, ended: Ended | None
+    ) -> Completed:
         try:
             return await program.run(ended)
         finally:
-            leftover = self.scratch.give_back(tmp)
+            leftover = scratch.give_back(tmp)
             if leftover is not None:  # a million files, perhaps: in a thread, and on nobody's time
                 asyncio.get_running_loop().run_in_executor(None, remove_tree, leftover)
+            if self._aftermath is not None:
+                self._aftermath.after(seen, mark)
 
     def lend(self, command: Command, *, key: Hashable, marks: Callable[[], str]) -> "Loan":
         """A program for one call that stays running for the next.
@@ -79,7 +117,10 @@ class Unconfined:
         such a program carries for its life.
         """
         loop = asyncio.get_running_loop()
-        return (self._lendings.get(loop) or self._new_lending(loop)).lend(command, key, marks)
+        lending = self._lendings.get(loop) or self._new_lending(loop)
+        cage = cage_of(command)
+        loan = lending.lend(command, (key, standing(cage)), marks)
+        return loan if self._aftermath is None else self._aftermath.around(loan, cage, command.mark)
 
     def close(self) -> None:
         for lending in self._lendings.values():
@@ -91,7 +132,23 @@ class Unconfined:
             poller.close()
         self._pollers.clear()
         self._watcher.close()
+        if any(cage is not None and cage.tier == LANDLOCK for cage in self._scratches):
+            from .landlock import release
+
+            release(self.scratch.root)
+        self._scratches = {None: self.scratch}
         self.scratch.close()
+
+    def _scratch_of(self, cage: Cage | None) -> Scratch:
+        """Programs of different cages have different directories, so that a worker can be let into those of its own."""
+        if cage is None or cage.tier in UNCONFINED:
+            return self.scratch
+        scratch = self._scratches.get(cage)
+        if scratch is None:
+            while len(self._scratches) > _MOST_SCRATCHES:  # a cage with something of one call in it is not used again
+                self._scratches.pop(next(key for key in self._scratches if key is not None))
+            scratch = self._scratches[cage] = Scratch(self._id, f"cage-{next(self._numbers)}")
+        return scratch
 
     def _pool(self) -> "Workers":
         if self._workers is None:
@@ -104,7 +161,7 @@ class Unconfined:
         from .lending import Lending  # late: few tools stay running
 
         poller = self._pollers.get(loop) or self._new_poller()
-        lending = Lending(poller, self.scratch, self._watcher.ensure, idle_seconds=self._idle_seconds)
+        lending = Lending(poller, self._scratch_of, self._watcher.ensure, idle_seconds=self._idle_seconds)
         self._lendings[loop] = lending
         return lending
 

@@ -10,7 +10,7 @@ import pytest
 
 from toolcrib.core.limits import Limits
 from toolcrib.core.process import Captured, Command, Completed
-from toolcrib.sandbox.unconfined import Unconfined
+from toolcrib.sandbox.processes import Processes
 
 
 def test_a_program_ends_with_its_status_and_both_streams_apart(yard) -> None:
@@ -109,9 +109,9 @@ def test_a_host_that_ignores_sigchld_still_gets_the_output(drive) -> None:
     done = drive(
         "import asyncio, os, signal\n"
         "from toolcrib.core.process import Command\n"
-        "from toolcrib.sandbox.child import UNKNOWN\nfrom toolcrib.sandbox.unconfined import Unconfined\n"
+        "from toolcrib.sandbox.child import UNKNOWN\nfrom toolcrib.sandbox.processes import Processes\n"
         "signal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
-        "sandbox = Unconfined(f'tcignored{os.getpid()}')\n"
+        "sandbox = Processes(f'tcignored{os.getpid()}')\n"
         "async def main():\n"
         "    for _ in range(20):\n"
         "        done = await sandbox.exec(Command(('/bin/sh', '-c', 'echo here; exit 3'), '/', 'tcignored-1'))\n"
@@ -129,11 +129,11 @@ def test_a_host_with_its_three_streams_closed(drive, tmp_path) -> None:
         "import asyncio, os, sys\n"
         "from toolcrib.core.errors import ToolError\n"
         "from toolcrib.core.process import Command\n"
-        "from toolcrib.sandbox.unconfined import Unconfined\n"
+        "from toolcrib.sandbox.processes import Processes\n"
         "answer = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT)\n"
         "os.dup2(answer, 100); os.close(answer)\n"
         "os.closerange(0, 3)\n"
-        "sandbox = Unconfined(f'tcclosed{os.getpid()}')\n"
+        "sandbox = Processes(f'tcclosed{os.getpid()}')\n"
         "def run(*argv):\n"
         "    return asyncio.run(sandbox.exec(Command(argv, '/', 'tcclosed-1', stdin=b'in')))\n"
         "done = run('/bin/sh', '-c', 'cat; echo out; echo err >&2; exit 6')\n"
@@ -182,7 +182,7 @@ def test_a_memory_limit_changes_neither_arguments_nor_status(yard) -> None:
 
 
 def test_the_sandbox_says_its_name_and_can_be_closed_unused() -> None:
-    sandbox = Unconfined("tcunused", name="off")
+    sandbox = Processes("tcunused", name="off")
     assert sandbox.name == "off"
     sandbox.close()
     sandbox.close()

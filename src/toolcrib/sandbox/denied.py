@@ -1,0 +1,178 @@
+"""What confinement probably refused a program that failed, in plain words, and the command that would allow it.
+
+It is a guess from what the program printed, and made without looking at anything outside the cage: a hint must not tell
+whether a file exists that the program could not see. A program that prints lies gets a hint for them, so nothing is
+ever suggested that nobody should grant: a whole home, the system, a place where keys lie. What a program printed is
+shown escaped, and only if it is a path.
+"""
+
+import os
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..core.process import Captured, Completed
+from ._beneath import is_below
+from .cage import BUBBLEWRAP, UNCONFINED, Cage
+from .grantable import too_wide, why_not_asked
+from .protected import why_protected
+from .system import readable_paths
+
+if TYPE_CHECKING:
+    from .aftermath import PutAside
+
+_LOOKED_AT = 16 * 1024
+_MOST_CANDIDATES, _MOST_HINTS, _LONGEST, _SHOWN = 64, 3, 4096, 200
+_ELSEWHERE = ("/proc", "/sys", "/dev")
+_SHARED = ("/tmp", "/var/tmp", "/dev/shm")
+
+_NETWORK = re.compile(
+    r"network is unreachable|ENETUNREACH|name resolution|EAI_AGAIN|getaddrinfo|gaierror|no address associated"
+    r"|(?:could not|couldn't|cannot|can't|unable to|failed to) resolve|name or service not known"
+    r"|nodename nor servname|connect EACCES|network is down|dial (?:tcp|udp).{0,200}(?:unreachable|denied|no such host)"
+    r"|socket: (?:permission denied|operation not permitted|network is unreachable)|errno 101|os error 101"
+    r"|failed to lookup address|unknown ?host",
+    re.IGNORECASE,
+)
+_PROXY = re.compile(r"(?:proxy|tunnel|CONNECT).{0,80}\b403\b|\b403\b.{0,80}(?:proxy|tunnel|CONNECT)", re.IGNORECASE)
+_REFUSED = re.compile(
+    r"permission denied|operation not permitted|read-only file system|\bE(?:ACCES|PERM|ROFS)\b|resource busy|\bEBUSY\b"
+    r"|errno (?:1|13|16|30)\b|os error (?:1|13|16|30)\b|access is denied",
+    re.IGNORECASE,
+)
+_MISSING = re.compile(r"no such file|\bENOENT\b|errno 2\b|os error 2\b|does not exist|not found", re.IGNORECASE)
+_WRITING = re.compile(
+    r"read-only|\bEROFS\b|errno 30\b|os error 30\b|cannot (?:create|touch|remove|make|move|write|overwrite)"
+    r"|mkdir|rmdir|unlink|rename|for writing|unable to (?:create|write)|failed to (?:create|write)",
+    re.IGNORECASE,
+)
+_PATH = re.compile(
+    r"""(?P<quote>['"`])(?P<quoted>(?:/|\.\.?/)[^'"`\n]*)(?P=quote)"""
+    r"""|(?<![\w.'"`/~:-])(?P<plain>(?:/|\.\.?/)[^\s:;,'"`<>|()\[\]{}]*)"""
+)
+
+
+class Hint(NamedTuple):
+    """One thing that was probably refused."""
+
+    what: str
+    """`network`, `files`, `protected`, `put_aside` or `changed`."""
+    message: str
+    command: str = ""
+    """What a person types to allow it; empty where nobody should, or where it cannot be written down plainly."""
+
+
+def hints(tool: str, cage: Cage, done: Completed, *, said: str = "") -> list[Hint]:
+    """What was probably refused, most telling first. `said` is an error that the tool told in another way.
+
+    Nothing where nothing is confined, or nothing failed.
+    """
+    if cage.tier in UNCONFINED or not (done.code or said):
+        return []
+    text = "\n".join((said[-_LOOKED_AT:], _end(done.stderr), _end(done.stdout)))
+    found = dict.fromkeys(_of_network(tool, cage, text))
+    for line, path in _named(text):
+        if len(found) >= _MOST_HINTS:
+            break
+        hint = _of_path(tool, cage, line, path)
+        if hint is not None:
+            found[hint] = None
+    return list(found)
+
+
+def of_aftermath(tool: str, workspace: str, found: "Sequence[PutAside]") -> list[Hint]:
+    """What to say of protected things that a program made or changed; also when it succeeded."""
+    said = []
+    for each in found[:_MOST_HINTS]:
+        happened = f"was made and put aside: it is now {_shown(each.moved_to)}" if each.moved_to else "was changed"
+        message = f"{_shown(each.path)} is protected, as {each.why}, and {happened}"
+        hint = _files(tool, os.path.join(workspace, each.path), message, writing=True, what="put_aside")
+        said.append(hint if each.moved_to else Hint("changed", f"{message}; look at it before you go on"))
+    return said
+
+
+def _end(stream: Captured) -> str:
+    return (stream.head + stream.tail)[-_LOOKED_AT:].decode("utf-8", "replace")
+
+
+def _of_network(tool: str, cage: Cage, text: str) -> Iterator[Hint]:
+    if cage.network:
+        return
+    if cage.hosts:
+        if _PROXY.search(text) or _NETWORK.search(text):
+            message = (
+                f"{tool} reaches only {', '.join(map(_shown, cage.hosts))}; the user can let it reach another host"
+            )
+            yield Hint("network", message, f"toolcrib grant {tool} network HOST")
+    elif _NETWORK.search(text):
+        yield Hint(
+            "network", f"{tool} runs without a network; the user can give it one", f"toolcrib grant {tool} network"
+        )
+
+
+def _named(text: str) -> Iterator[tuple[str, str]]:
+    """Lines that tell of a refusal, each with a path in them."""
+    count = 0
+    for line in text.splitlines():
+        line = line[:_LONGEST]
+        if not _REFUSED.search(line) and not _MISSING.search(line):
+            continue
+        for match in _PATH.finditer(line):
+            count += 1
+            if count > _MOST_CANDIDATES:
+                return
+            yield line, match["quoted"] or match["plain"].rstrip(".")
+
+
+def _of_path(tool: str, cage: Cage, line: str, said: str) -> Hint | None:
+    path = os.path.normpath(os.path.join(cage.workspace or "/", said))
+    refused = _REFUSED.search(line) is not None
+    if "\0" in path or (not refused and cage.tier != BUBBLEWRAP):  # elsewhere what is missing is missing
+        return None
+    if cage.workspace and is_below(path, cage.workspace):
+        return _in_workspace(tool, cage, path, refused=refused)
+    writing = refused and _WRITING.search(line) is not None
+    if any(is_below(path, place) for place in cage.writable):
+        return None
+    if any(is_below(path, place) for place in cage.readable):
+        return _files(tool, path, f"{_shown(path)} may be read, and not written", writing=True) if refused else None
+    if any(is_below(path, place) for place in _SHARED):
+        message = f"{_shown(path)} is closed to {tool}, which has a temporary directory of its own: TMPDIR names it"
+        return _files(tool, path, message, writing=writing)
+    if any(is_below(path, place) for place in (*_ELSEWHERE, *readable_paths())):
+        return None
+    there = "" if refused else ", if it is there,"
+    return _files(tool, path, f"{_shown(path)} lies{there} outside what {tool} can reach", writing=writing)
+
+
+def _in_workspace(tool: str, cage: Cage, path: str, *, refused: bool) -> Hint | None:
+    if any(is_below(path, place) for place in cage.writable):
+        return None
+    real = os.path.realpath(path)
+    if not is_below(real, cage.workspace):
+        reachable = (*cage.writable, *cage.readable, *readable_paths(), *_ELSEWHERE)
+        if any(is_below(real, place) for place in reachable):
+            return None
+        return _files(tool, real, f"{_shown(path)} is a link that leads outside what {tool} can reach", writing=False)
+    why = why_protected(path, cage.workspace) if refused else ""
+    if not why:
+        return None
+    return _files(tool, path, f"{_shown(path)} is protected from writing: it is {why}", writing=True, what="protected")
+
+
+def _files(tool: str, path: str, message: str, *, writing: bool, what: str = "files") -> Hint:
+    home = os.path.realpath(os.path.expanduser("~"))
+    wide = too_wide(path, home=home, own="")
+    kept = why_not_asked(f"~/{os.path.relpath(path, home)}") if what == "files" and is_below(path, home) else ""
+    if wide or kept:
+        return Hint(what, f"{message}; {wide or kept}")
+    command = f"toolcrib grant {tool} files {'rw' if writing else 'ro'} {shlex.quote(path)}"
+    plain = path.isascii() and path.isprintable() and len(path) <= _SHOWN
+    return Hint(what, f"{message}; the user can allow it", command if plain else "")
+
+
+def _shown(text: str) -> str:
+    """On one line, in ASCII, not too long."""
+    shown = text.encode("unicode_escape", "backslashreplace").decode("ascii")
+    return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}..."

@@ -1,0 +1,153 @@
+"""Finding what is protected in a workspace, as far as it exists.
+
+A walk over its directories, bounded, nearest first. What a directory held is remembered for as long as the directory
+says that it did not change, so that looking again costs a glance at each. Links are not followed.
+"""
+
+import itertools
+import os
+import stat
+import threading
+import time
+from collections import OrderedDict
+from typing import NamedTuple
+
+from .protected import LAST_NAMES, fold, why_named
+
+MOST_DIRECTORIES = 2000
+_MOST_NAMES = 2000
+"""In one directory; in a fuller one only the names themselves are tried, as they are usually written."""
+_MOST_WORKSPACES = 16
+_UNSETTLED_NS = 50_000_000
+"""A directory that changed so short a time ago may change again without its time of change telling."""
+
+_GIT = frozenset(("config", "config.worktree", "hooks", "info", "commondir", "gitdir", "modules", "worktrees"))
+"""What in a repository names or holds programs. The rest changes with every commit."""
+_A_REPOSITORY = frozenset(("HEAD", "objects", "refs"))
+_OF_AN_ENVIRONMENT = frozenset(("bin", "scripts"))
+_INSIDE_AN_ENVIRONMENT = frozenset(("lib", "lib64", "include", "share"))
+_WHY_GIT = "git's own files, whose settings and hooks run programs"
+_WHY_PROGRAMS = "the programs of a Python environment"
+_WHY_FOUND_FIRST = "programs that are found before others"
+
+REPOSITORY, LINK, INSTALLED, OTHER = "repository", "link", "installed", "other"
+"""Kinds: a git directory, of which only parts are protected; a link; what an installation makes; all else."""
+_TREE, _GIT_DIRECTORY, _MODULES = "tree", "git", "modules"
+
+
+class Place(NamedTuple):
+    """One protected thing that exists."""
+
+    path: str
+    """Relative to the workspace."""
+    why: str
+    kind: str = OTHER
+
+
+class _Held(NamedTuple):
+    """What is to be known of one directory."""
+
+    identity: tuple[int, int, int]
+    settled: bool
+    places: tuple[Place, ...]
+    below: tuple[tuple[str, str], ...]
+    """Directories to go on with, relative to the workspace, and what each is."""
+
+
+_known: OrderedDict[str, dict[str, _Held]] = OrderedDict()
+_turn = threading.Lock()
+
+
+def find(workspace: str) -> list[Place]:
+    """What is protected there, the nearest first."""
+    with _turn:
+        known = _known.pop(workspace, {})
+        _known[workspace] = seen = {}
+        while len(_known) > _MOST_WORKSPACES:
+            _known.popitem(last=False)
+    found: list[Place] = []
+    queue = [("", _TREE)]
+    for path, kind in queue:
+        held = _look(workspace, path, kind, known.get(path))
+        if held is None:
+            continue
+        seen[path] = held
+        found += held.places
+        queue += held.below[: max(0, MOST_DIRECTORIES - len(queue))]
+    return found
+
+
+def _look(workspace: str, path: str, kind: str, known: _Held | None) -> _Held | None:
+    directory = f"{workspace}/{path}" if path else workspace
+    try:
+        now = os.lstat(directory)
+        if not stat.S_ISDIR(now.st_mode):
+            return None
+        identity = now.st_ino, now.st_dev, now.st_mtime_ns
+        if known is not None and known.settled and known.identity == identity:
+            return known
+        listed = _listed(directory)
+    except OSError:  # gone, or not ours to read
+        return None
+    settled = time.time_ns() - now.st_mtime_ns > _UNSETTLED_NS
+    if kind == _GIT_DIRECTORY:
+        places = [Place(f"{path}/{name}", _WHY_GIT) for name in sorted(listed) if fold(name) in _GIT]
+        return _Held(identity, settled, tuple(places), ())
+    if kind == _MODULES:
+        places = [Place(f"{path}/{name}", _WHY_FOUND_FIRST, INSTALLED) for name in listed if fold(name) == ".bin"]
+        return _Held(identity, settled, tuple(places), ())
+    return _Held(identity, settled, *_sorted_out(path, listed))
+
+
+def _listed(directory: str) -> dict[str, int]:
+    """The names in a directory, and the kind of file each is."""
+    listed: dict[str, int] = {}
+    try:
+        with os.scandir(directory) as entries:
+            listed = {entry.name: _kind(entry) for entry in itertools.islice(entries, _MOST_NAMES)}
+            if next(entries, None) is None:
+                return listed
+    except PermissionError:  # one that cannot be listed can still be gone through
+        pass
+    for name in LAST_NAMES:
+        try:
+            listed[name] = stat.S_IFMT(os.lstat(f"{directory}/{name}").st_mode)
+        except OSError:
+            pass
+    return listed
+
+
+def _kind(entry: "os.DirEntry[str]") -> int:
+    if entry.is_symlink():
+        return stat.S_IFLNK
+    return stat.S_IFDIR if entry.is_dir(follow_symlinks=False) else stat.S_IFREG
+
+
+def _sorted_out(path: str, listed: dict[str, int]) -> tuple[tuple[Place, ...], tuple[tuple[str, str], ...]]:
+    """The protected of these names, and the directories among the others."""
+    places: list[Place] = []
+    below: list[tuple[str, str]] = []
+    above = [fold(name) for name in path.split("/") if name]
+    bare = listed.keys() >= _A_REPOSITORY
+    environment = "pyvenv.cfg" in listed
+    for name in sorted(listed):
+        folded, directory = fold(name), listed[name] == stat.S_IFDIR
+        inside = f"{path}/{name}" if path else name
+        why = why_named([*above, folded])
+        if listed[name] == stat.S_IFLNK:
+            if why:
+                places.append(Place(inside, why, LINK))
+        elif folded == ".git" and directory:
+            places.append(Place(inside, why, REPOSITORY))
+            below.append((inside, _GIT_DIRECTORY))
+        elif why:
+            installed = folded.endswith(".pth") or folded == "pyvenv.cfg"
+            places.append(Place(inside, why, INSTALLED if installed else OTHER))
+        elif bare:
+            if folded in _GIT:
+                places.append(Place(inside, _WHY_GIT))
+        elif environment and folded in _OF_AN_ENVIRONMENT:
+            places.append(Place(inside, _WHY_PROGRAMS, INSTALLED))
+        elif directory and not (environment and folded in _INSIDE_AN_ENVIRONMENT):
+            below.append((inside, _MODULES if folded == "node_modules" else _TREE))
+    return tuple(places), tuple(below)

@@ -1,0 +1,84 @@
+"""What of a workspace a contained program may read and not change, and what it may not even see."""
+
+import os
+import stat
+from collections.abc import Hashable, Iterator
+from typing import NamedTuple
+
+from .cage import BUBBLEWRAP, Cage
+from .finding import LINK, REPOSITORY, find
+from .grantable import _KEYS
+
+MOST = 256
+"""Each is a mount, and costs every start something. The nearest come first."""
+
+READ_ONLY, FIXED, HIDDEN_DIRECTORY, HIDDEN_FILE = "read-only", "fixed", "hidden directory", "hidden file"
+"""`FIXED` can be changed, but not moved or removed, nor anything put in its place."""
+
+
+class Shield(NamedTuple):
+    """A real path, and what becomes of it."""
+
+    path: str
+    how: str
+
+
+def shields(cage: Cage) -> Iterator[Shield]:
+    """For the workspace of this cage. What was granted by name is not among them."""
+    if not cage.workspace:
+        return
+    hidden = list(_hidden(cage.workspace, os.path.realpath(os.path.expanduser("~"))))
+    yield from hidden
+    if not cage.workspace_writable:
+        return
+    count = 0
+    for place in find(cage.workspace):
+        path = f"{cage.workspace}/{place.path}"
+        if place.kind == LINK:  # a mount would go where it leads, so where it leads is what is mounted
+            path = os.path.realpath(path)
+            if not path.startswith(cage.workspace + "/") or not os.path.lexists(path):
+                continue
+        if any(path == each or path.startswith(each + "/") for each in cage.writable):
+            continue
+        if any(each.how in (HIDDEN_DIRECTORY, HIDDEN_FILE) and _is_in(path, each.path) for each in hidden):
+            continue
+        count += 1
+        if count > MOST:
+            return
+        yield Shield(path, FIXED if place.kind == REPOSITORY else READ_ONLY)
+
+
+def standing(cage: Cage | None) -> Hashable:
+    """What a program that stays running was shielded from: where that is not so any more, another must be started."""
+    if cage is None or cage.tier != BUBBLEWRAP:
+        return None
+    return tuple((*shield, _number(shield.path)) for shield in shields(cage))
+
+
+def _number(path: str) -> int:
+    try:
+        return os.lstat(path).st_ino
+    except OSError:
+        return 0
+
+
+def _hidden(workspace: str, home: str) -> Iterator[Shield]:
+    """Where people keep their keys, when the workspace is their home, or holds it."""
+    if not _is_in(home, workspace):
+        return
+    for names in _KEYS:
+        path = os.path.realpath(os.path.join(home, *names))
+        try:
+            mode = os.lstat(path).st_mode
+        except OSError:
+            continue
+        if path == home or not path.startswith(workspace.rstrip("/") + "/"):
+            continue
+        above = os.path.dirname(path)
+        if above != home and above.startswith(home + "/"):  # else another call would find it under another name
+            yield Shield(above, FIXED)
+        yield Shield(path, HIDDEN_DIRECTORY if stat.S_ISDIR(mode) else HIDDEN_FILE)
+
+
+def _is_in(path: str, directory: str) -> bool:
+    return path == directory or path.startswith(directory.rstrip("/") + "/")

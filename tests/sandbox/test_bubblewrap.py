@@ -1,0 +1,788 @@
+"""A program in bubblewrap reaches what its cage says and nothing else, and is gone with all it started."""
+
+import asyncio
+import ctypes
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.soak import turns
+
+from toolcrib.core.errors import ToolError
+from toolcrib.core.process import Command, Completed
+from toolcrib.sandbox import bubblewrap, bubblewrap_canary
+from toolcrib.sandbox.cage import Bounds, Cage
+from toolcrib.sandbox.confined import Confined
+
+WHY_NOT = bubblewrap.canary() if sys.platform == "linux" else "there is no bubblewrap but on Linux"
+pytestmark = pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT)
+
+PYTHON = os.path.realpath(sys.executable)
+OF_PYTHON = tuple(dict.fromkeys(map(os.path.realpath, (sys.prefix, sys.base_prefix))))
+
+
+class Caged:
+    """Runs programs of a yard in bubblewrap, in a workspace beside a directory that they cannot reach."""
+
+    def __init__(self, yard: Any) -> None:
+        self.yard = yard
+        root = Path(os.path.realpath(yard.root))
+        self.workspace, self.outside = root / "workspace", root / "outside"
+        self.workspace.mkdir()
+        self.outside.mkdir()
+        (self.outside / "secret").write_text("the secret\n")
+
+    def sandbox(self, **about: Any) -> Confined:
+        return Confined(self.yard.sandbox, Cage("bubblewrap", **{"workspace": str(self.workspace), **about}))
+
+    def command(self, *argv: str, **about: Any) -> Command:
+        made: Command = self.yard.command(*argv, **{"cwd": str(self.workspace), **about})
+        return made
+
+    def run(self, *argv: str, cage: dict[str, Any] | None = None, **about: Any) -> Completed:
+        return asyncio.run(self.sandbox(**(cage or {})).exec(self.command(*argv, **about)))
+
+    def sh(self, text: str, *words: str, cage: dict[str, Any] | None = None, **about: Any) -> Completed:
+        return self.run("/bin/sh", "-c", text, "sh", *words, cage=cage, **about)
+
+    def python(self, text: str, *words: str, cage: dict[str, Any] | None = None, **about: Any) -> Completed:
+        return self.run(PYTHON, "-I", "-c", text, *words, cage={"readable": OF_PYTHON, **(cage or {})}, **about)
+
+
+@pytest.fixture
+def caged(yard) -> Caged:
+    return Caged(yard)
+
+
+@pytest.fixture
+def listening() -> Iterator[tuple[int, list[bytes]]]:
+    """A server of the user's own on the loopback, and what came to it."""
+    came: list[bytes] = []
+    server = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        while True:
+            try:
+                connection, _ = server.accept()
+            except OSError:
+                return
+            with connection:
+                came.append(connection.recv(100))
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    yield server.getsockname()[1], came
+    server.shutdown(socket.SHUT_RDWR)
+    server.close()
+    thread.join(10)
+
+
+def running(word: str) -> list[int]:
+    """Processes with this word on their command line, wherever they live."""
+    found = []
+    for name in os.listdir("/proc"):
+        if name.isdigit() and int(name) != os.getpid():
+            try:
+                with open(f"/proc/{name}/cmdline", "rb") as file:
+                    if word.encode() in file.read():
+                        found.append(int(name))
+            except OSError:
+                pass
+    return found
+
+
+# What it reaches
+
+
+def test_nothing_outside_is_there(caged) -> None:
+    """A37: not to be read, listed, looked at or written."""
+    done = caged.sh('cat "$1/secret"; ls "$1"; stat "$1"; (: > "$1/new"); echo end', str(caged.outside))
+    assert (done.code, done.stdout.head) == (0, b"end\n")
+    assert os.listdir(caged.outside) == ["secret"]
+
+
+def test_a_link_leads_nowhere(caged) -> None:
+    (caged.workspace / "link").symlink_to(caged.outside)
+    done = caged.sh("cat link/secret || echo none; echo x > link/secret")
+    assert done.stdout.head == b"none\n"
+    assert (caged.outside / "secret").read_text() == "the secret\n"
+
+
+def test_the_workspace_is_written_to(caged) -> None:
+    done = caged.sh('echo data > made && cat made && pwd && test -w "$TMPDIR"')
+    assert (done.code, done.stdout.text()) == (0, f"data\n{caged.workspace}\n")
+    assert (caged.workspace / "made").read_text() == "data\n"
+
+
+def test_a_workspace_may_be_for_reading_only(caged) -> None:
+    (caged.workspace / "file").write_text("data\n")
+    done = caged.sh("cat file; (echo x > file); (: > new); rm -f file; echo end", cage={"workspace_writable": False})
+    assert done.stdout.head == b"data\nend\n"
+    assert [(path.name, path.read_text()) for path in caged.workspace.iterdir()] == [("file", "data\n")]
+
+
+def test_what_is_granted_is_there(caged) -> None:
+    shared, data = caged.outside / "shared", caged.outside / "data"
+    shared.mkdir()
+    data.mkdir()
+    (data / "in").write_text("in\n")
+    grants = {"readable": (str(data),), "writable": (str(shared), str(caged.outside / "not-made-yet"))}
+    done = caged.sh('cat "$1/in"; echo x > "$1/in"; echo out > "$2/out"', str(data), str(shared), cage=grants)
+    assert done.stdout.head == b"in\n"
+    assert ((data / "in").read_text(), (shared / "out").read_text()) == ("in\n", "out\n")
+
+
+def test_tmp_and_home_are_private(caged, tmp_path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "letter").write_text("private")
+    text = 'ls -A "$HOME"; echo x > "$HOME/new"; echo x > /tmp/toolcrib-was-here; ls /tmp; echo end'
+    done = caged.sh(text, env={"HOME": str(home)})
+    assert "letter" not in done.stdout.text() and "toolcrib-was-here" in done.stdout.text()
+    assert os.listdir(home) == ["letter"] and not os.path.exists("/tmp/toolcrib-was-here")
+
+
+def test_the_system_cannot_be_changed(caged) -> None:
+    """To root as well, whose kernel settings would otherwise be writable: one of them names a program to run."""
+    text = """
+    for place in / /usr /etc /bin /lib /dev /proc /proc/sys /sys/devices/system/cpu /var /run; do
+      (: > $place/toolcrib-canary) 2>/dev/null && echo "wrote $place"
+    done
+    for file in /proc/sys/kernel/core_pattern /proc/sys/kernel/hostname /proc/sysrq-trigger /etc/passwd; do
+      [ -w $file ] && echo "could write $file"
+    done
+    echo end"""
+    assert caged.sh(text).stdout.head == b"end\n"
+
+
+def test_of_the_systems_settings_only_what_is_public(caged) -> None:
+    done = caged.sh(
+        "cat /etc/passwd | head -c 5; cat /etc/shadow /etc/sudoers; ls /etc/ssh /etc/ssl/private; ls -d /root/*"
+    )
+    assert done.stdout.head == b"root:"
+
+
+def test_it_sees_no_process_but_its_own(caged) -> None:
+    done = caged.sh('for p in /proc/[0-9]*; do echo "${p#/proc/}"; done; kill -9 "$1"; echo end', str(os.getpid()))
+    *pids, end = done.stdout.text().split()
+    assert end == "end" and max(map(int, pids)) < 20
+
+
+def test_it_has_no_network(caged, listening) -> None:
+    port, came = listening
+    text = "import socket, sys; socket.create_connection(('127.0.0.1', int(sys.argv[1])), 5).sendall(b'hello')"
+    done = caged.python(text, str(port))
+    assert (done.code, came) == (1, []), done.stderr.text()
+
+
+def test_it_has_the_network_when_granted(caged, listening) -> None:
+    port, came = listening
+    text = """import socket, sys
+with socket.create_connection(('127.0.0.1', int(sys.argv[1])), 5) as made:
+    made.sendall(b'hello')
+    made.recv(1)"""
+    done = caged.python(text, str(port), cage={"network": True})
+    assert (done.code, came) == (0, [b"hello"]), done.stderr.text()
+
+
+def test_held_to_hosts_it_reaches_the_proxy_and_nobody_else(caged, listening) -> None:
+    port, came = listening
+    path = str(Path(caged.outside) / "proxy")
+    asked: list[bytes] = []
+    with socket.socket(socket.AF_UNIX) as proxy:
+        proxy.bind(path)
+        proxy.listen()
+
+        def serve() -> None:
+            connection, _ = proxy.accept()
+            with connection:
+                asked.append(connection.recv(100))
+                connection.sendall(b"answer")
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        text = """import os, socket, sys
+host, _, port = os.environ['HTTP_PROXY'].removeprefix('http://').partition(':')
+with socket.create_connection((host, int(port)), 5) as made:
+    made.sendall(b'CONNECT')
+    print(made.recv(100))
+try:
+    socket.create_connection(('127.0.0.1', int(sys.argv[1])), 5)
+except OSError:
+    print('nobody else')"""
+        done = caged.python(text, str(port), cage={"hosts": ("example.com",), "proxy": path})
+        thread.join(10)
+    assert (done.stdout.text(), asked, came) == ("b'answer'\nnobody else\n", [b"CONNECT"], []), done.stderr.text()
+
+
+def test_without_a_proxy_nothing_is_held_to_hosts(caged) -> None:
+    with pytest.raises(ToolError) as caught:
+        caged.sh(": > ran", cage={"hosts": ("example.com",)})
+    assert (caught.value.code, os.listdir(caged.workspace)) == ("SANDBOX_UNAVAILABLE", [])
+
+
+# What it is given
+
+
+def test_it_gets_its_environment_and_no_other(caged, monkeypatch) -> None:
+    monkeypatch.setenv("TOOLCRIB_TEST_SECRET", "hidden")
+    command = caged.command("/usr/bin/env", env={"WORD": "a b\n--bind", "EMPTY": ""})
+    done = asyncio.run(caged.sandbox().exec(command))
+    lines = done.stdout.text().splitlines()
+    assert f"TOOLCRIB_CALL_ID={command.mark}" in lines and "WORD=a b" in lines and "EMPTY=" in lines
+    assert "hidden" not in done.stdout.text()
+
+
+def test_a_nul_makes_no_option(caged) -> None:
+    """Arguments are told to bubblewrap between NULs: one inside a value would be an option of somebody's choice."""
+    hostile = f"x\0--bind\0{caged.outside}\0{caged.outside}"
+    for about in ({"env": {"WORD": hostile}}, {"cwd": f"{caged.workspace}/{hostile}"}):
+        with pytest.raises(ToolError):
+            caged.sh(f"echo x > {caged.outside}/secret; : > ran", **about)
+    with pytest.raises(ToolError):
+        caged.sh(": > ran", hostile)
+    assert (caged.outside / "secret").read_text() == "the secret\n" and os.listdir(caged.workspace) == []
+
+
+def test_words_are_no_options(caged) -> None:
+    done = caged.run("/bin/echo", "--bind", "/", "/", "--", "-n")
+    assert done.stdout.text() == "--bind / / -- -n\n"
+
+
+def test_it_gets_its_three_descriptors_and_no_other(caged) -> None:
+    kept_open = os.open(caged.outside, os.O_RDONLY)
+    os.set_inheritable(kept_open, True)
+    try:
+        done = caged.sh("ls /proc/$$/fd")
+    finally:
+        os.close(kept_open)
+    assert done.stdout.text().split() == ["0", "1", "2"]
+
+
+def test_a_channel_is_handed_through(caged) -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        text = "import os; os.write(int(os.environ['TOOLCRIB_CHANNEL']), b'hello')"
+        done = caged.python(text, channel=theirs.fileno())
+        assert done.code == 0, done.stderr.text()
+        assert ours.recv(100) == b"hello"
+
+
+def test_the_secret_of_a_call_is_on_no_command_line(caged) -> None:
+    done = caged.sh("cat /proc/1/cmdline /proc/self/cmdline; cat /proc/1/environ", env={"API_KEY": "do-not-show"})
+    assert b"do-not-show" not in done.stdout.head and b"bwrap" in done.stdout.head
+
+
+def test_bounds_hold_inside(caged) -> None:
+    done = caged.sh("head -c 5000000 /dev/zero > big", cage={"bounds": Bounds(file_bytes=1 << 20)})
+    assert done.code != 0 and (caged.workspace / "big").stat().st_size <= 1 << 20
+
+
+def test_what_fills_a_private_place_fills_no_disk(caged, monkeypatch) -> None:
+    monkeypatch.setattr(bubblewrap, "_TEMPORARY_BYTES", 1 << 20)
+    monkeypatch.setattr(bubblewrap, "_prepared", {})
+    done = caged.sh("head -c 5000000 /dev/zero > /tmp/big; echo $?; wc -c < /tmp/big")
+    code, size = done.stdout.text().split()
+    assert code != "0" and int(size) <= 1 << 20
+
+
+# How it ends
+
+
+@pytest.mark.parametrize(
+    ("text", "code"), [("exit 0", 0), ("exit 7", 7), ("exit 255", 255), ("kill -9 $$", 137), ("kill -15 $$", 143)]
+)
+def test_its_status_is_told(caged, text, code) -> None:
+    assert caged.sh(text).code == code
+
+
+def test_one_that_says_what_bubblewrap_says_did_run(caged) -> None:
+    done = caged.sh("echo 'bwrap: execvp /bin/x: No such file or directory' >&2; : > ran; exit 1")
+    assert (done.code, os.listdir(caged.workspace)) == (1, ["ran"])
+
+
+def test_a_program_that_is_not_there(caged) -> None:
+    with pytest.raises(ToolError, match="missing could not be started.*is not there") as caught:
+        caged.run("/usr/bin/missing")
+    assert (caught.value.code, caught.value.before_effect) == ("EXECUTION_ERROR", True)
+
+
+def test_a_directory_that_is_not_there(caged) -> None:
+    with pytest.raises(ToolError, match="cannot be entered"):
+        caged.sh("true", cwd=str(caged.outside))
+
+
+def test_a_workspace_that_is_not_there(caged) -> None:
+    with pytest.raises(ToolError) as caught:
+        caged.sh("true", cwd="/", cage={"workspace": str(caged.outside / "missing")})
+    assert (caught.value.code, caught.value.before_effect) == ("SANDBOX_UNAVAILABLE", True)
+
+
+def test_one_that_cannot_be_confined_does_not_run(caged, monkeypatch) -> None:
+    """K49: never with less."""
+    monkeypatch.setattr(bubblewrap, "_AFTER", ("--tmpfs", "/proc/impossible"))
+    with pytest.raises(ToolError, match="nothing ran") as caught:
+        caged.sh(": > ran")
+    assert (caught.value.code, os.listdir(caged.workspace)) == ("SANDBOX_UNAVAILABLE", [])
+
+
+def test_without_bubblewrap_nothing_runs(caged, monkeypatch) -> None:
+    monkeypatch.setattr(bubblewrap, "PROGRAM", str(caged.outside / "bwrap"))
+    with pytest.raises(ToolError) as caught:
+        caged.sh(": > ran")
+    assert (caught.value.code, os.listdir(caged.workspace)) == ("SANDBOX_UNAVAILABLE", [])
+
+
+def test_what_hides_from_its_mark_is_gone_with_the_call(caged) -> None:
+    """A38: in a session of its own, deaf, with an empty environment."""
+    word = f"{os.getpid()}71.5"
+    text = "env -i setsid sh -c \"trap '' TERM HUP; : > up; exec sleep $1\" >/dev/null 2>&1 & while [ ! -e up ]; do :; done"
+    assert caged.sh(text, word).code == 0
+    assert running(word) == []
+
+
+def test_a_cancelled_program_is_asked_to_end(caged, until) -> None:
+    async def main() -> None:
+        text = "trap 'echo asked > asked; exit 0' TERM; : > up; while :; do sleep 0.05; done"
+        task = asyncio.create_task(caged.sandbox().exec(caged.command("/bin/sh", "-c", text)))
+        await started(caged.workspace / "up")
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(main())
+    assert (caged.workspace / "asked").exists() and caged.yard.left() == []
+
+
+def test_a_storm_of_processes_ends_when_it_is_cancelled(caged) -> None:
+    word = f"{os.getpid()}72.5"
+
+    async def main() -> None:
+        text = """trap '' TERM; : > up
+        for i in 1 2 3 4 5 6 7 8; do (trap '' TERM; while :; do env -i setsid sleep 0.01; done) & done
+        env -i setsid sh -c "trap '' TERM; sleep $1" & wait"""
+        task = asyncio.create_task(caged.sandbox().exec(caged.command("/bin/sh", "-c", text, "sh", word)))
+        await started(caged.workspace / "up")
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            async with asyncio.timeout(60):
+                await task
+
+    asyncio.run(main())
+    assert (running(word), caged.yard.left()) == ([], [])
+
+
+async def started(path: Path) -> None:
+    async with asyncio.timeout(30):
+        while not path.exists():
+            await asyncio.sleep(0.005)
+
+
+def test_a_flood_of_output_is_counted(caged) -> None:
+    size = turns(1 << 30, 32 << 20)
+    done = caged.sh(f"head -c {size} /dev/zero", keep=1024)
+    assert (done.code, done.stdout.total, len(done.stdout.head) + len(done.stdout.tail)) == (0, size, 1024)
+
+
+def test_what_goes_on_in_the_background(caged) -> None:
+    async def main() -> tuple[str, int]:
+        job = caged.sandbox().begin(
+            caged.command("/bin/sh", "-c", "trap 'exit 3' TERM; echo begun; while :; do sleep 0.05; done")
+        )
+        text = ""
+        async with asyncio.timeout(30):
+            while "begun" not in text:
+                await job.wait(10)
+                text += job.look()[0].text
+        job.end()
+        await job.ended()
+        assert job.completed is not None
+        return text, job.completed.code
+
+    assert asyncio.run(main()) == ("begun\n", 3)
+    assert caged.yard.left() == []
+
+
+def test_one_that_stays_running_is_spoken_to(caged) -> None:
+    async def main() -> list[bytes]:
+        sandbox, answers = caged.sandbox(), []
+        marks = iter((f"{caged.yard.id}-p1", f"{caged.yard.id}-p2"))
+        for word in (b"one\n", b"two\n"):
+            command = caged.command("/bin/sh", "-c", 'while read -r line; do echo "$$ $line"; done')
+            command = command._replace(env={"PATH": command.env["PATH"]})
+            async with asyncio.timeout(30), sandbox.lend(command, key="k", marks=lambda: next(marks)) as peer:
+                assert peer.send(word)
+                answers.append(await peer.receive())
+        caged.yard.sandbox.close()
+        return answers
+
+    assert asyncio.run(main()) == [b"2 one\n", b"2 two\n"]
+    assert caged.yard.left() == []
+
+
+def test_many_starts_leave_nothing(caged) -> None:
+    """No process, no descriptor, no mount, no file."""
+
+    def here() -> tuple[int, str, list[str]]:
+        with open("/proc/self/mountinfo", encoding="utf-8") as file:
+            return len(os.listdir("/proc/self/fd")), file.read(), sorted(os.listdir(caged.workspace))
+
+    async def main() -> None:
+        sandbox = caged.sandbox()
+        await sandbox.exec(caged.command("/bin/true"))
+        before = here()
+        for _ in range(turns(1000, 40) // 10):
+            done = await asyncio.gather(*(sandbox.exec(caged.command("/bin/true")) for _ in range(10)))
+            assert [each.code for each in done] == [0] * 10
+        assert here() == before
+
+    asyncio.run(main())
+    assert caged.yard.left() == []
+
+
+def test_nothing_outlives_a_killed_host(caged, until, carriers) -> None:
+    text = """
+import asyncio, os, sys
+from toolcrib.core.process import Command
+from toolcrib.sandbox.cage import Cage
+from toolcrib.sandbox.confined import Confined
+from toolcrib.sandbox.processes import Processes
+async def main():
+    ident, workspace, word = sys.argv[1:]
+    sandbox = Confined(Processes(ident), Cage("bubblewrap", workspace=workspace))
+    run = "env -i setsid sh -c 'sleep $1' sh $1 & : > up; sleep $1"
+    env = {"PATH": "/usr/bin:/bin", "TOOLCRIB_CALL_ID": ident + "-1"}
+    await sandbox.exec(Command(("/bin/sh", "-c", run, "sh", word), workspace, ident + "-1", env))
+asyncio.run(main())
+"""
+    word, ident = f"{os.getpid()}73.5", f"{caged.yard.id}host"
+    host = subprocess.Popen([sys.executable, "-c", text, ident, str(caged.workspace), word])
+    try:
+        until((caged.workspace / "up").exists, "the program began", seconds=30)
+    finally:
+        host.kill()
+        host.wait()
+    until(lambda: not running(word) and not carriers(f"{ident}-"), "all was gone", seconds=30)
+
+
+# What is protected in the workspace
+
+
+PROTECTED = (
+    ".vscode/tasks.json",
+    ".npmrc",
+    "sub/.claude/settings.json",
+    "a/b/.envrc",
+    ".venv/bin/python",
+    "node_modules/.bin/x",
+)
+
+
+def test_what_is_run_or_believed_later_cannot_be_changed(caged) -> None:
+    (caged.workspace / ".venv").mkdir()
+    (caged.workspace / ".venv" / "pyvenv.cfg").write_text("home = /usr/bin\n")
+    for name in PROTECTED:
+        (caged.workspace / name).parent.mkdir(parents=True, exist_ok=True)
+        (caged.workspace / name).write_text("mine\n")
+    (caged.workspace / "src").mkdir()
+    text = """for f; do echo x > $f; rm -f $f; mv $f elsewhere; echo x > $(dirname $f)/new; done
+    echo x > .venv/pyvenv.cfg; rm -rf .vscode; mv .vscode v; mv sub/.claude c; echo fine > src/ordinary"""
+    caged.sh(text, *PROTECTED)
+    assert [(caged.workspace / name).read_text() for name in PROTECTED] == ["mine\n"] * len(PROTECTED)
+    assert (caged.workspace / ".venv" / "pyvenv.cfg").read_text() == "home = /usr/bin\n"
+    assert (caged.workspace / "src" / "ordinary").read_text() == "fine\n"
+    assert os.listdir(caged.workspace / ".vscode") == ["tasks.json"]
+
+
+@pytest.fixture
+def repository(caged) -> Caged:
+    if not os.path.exists("/usr/bin/git"):
+        pytest.skip("git is not installed")
+    run = "git init -q . && git config user.name n && git config user.email n@example.com && mkdir -p .git/hooks"
+    env = {"PATH": "/usr/bin:/bin", "HOME": str(caged.outside), "GIT_CONFIG_NOSYSTEM": "1"}
+    subprocess.run(["/bin/sh", "-c", run], cwd=caged.workspace, check=True, env=env)
+    return caged
+
+
+def test_git_works_and_its_settings_cannot_be_changed(repository) -> None:
+    before = (repository.workspace / ".git" / "config").read_text()
+    text = """echo x > file && git add file && git commit -qm first && git log --format=%s && git status --short
+    git config core.fsmonitor /bin/evil; echo evil >> .git/config; echo evil > .git/hooks/pre-commit
+    mv .git/hooks .git/h; mv .git g; rm -f .git/config"""
+    done = repository.sh(text, env={"HOME": str(repository.outside)})
+    assert done.stdout.text() == "first\n"
+    assert (repository.workspace / ".git" / "config").read_text() == before
+    assert not (repository.workspace / ".git" / "hooks" / "pre-commit").exists()
+
+
+def test_what_a_protected_link_leads_to_is_protected(caged) -> None:
+    (caged.workspace / "conf").mkdir()
+    (caged.workspace / "conf" / "tasks.json").write_text("mine")
+    (caged.workspace / ".vscode").symlink_to("conf")
+    caged.sh("echo x > .vscode/tasks.json; echo x > conf/tasks.json; : > conf/new")
+    assert [(path.name, path.read_text()) for path in (caged.workspace / "conf").iterdir()] == [("tasks.json", "mine")]
+
+
+def test_a_protected_link_that_leads_out_opens_nothing(caged) -> None:
+    for name, target in ((".vscode", caged.outside), (".idea", "."), (".claude", "missing"), (".zed", "/")):
+        (caged.workspace / name).symlink_to(target)
+    done = caged.sh("cat .vscode/secret .zed/etc/shadow || echo none; (echo x > .vscode/secret); echo fine > file")
+    assert done.stdout.head == b"none\n"
+    assert ((caged.outside / "secret").read_text(), (caged.workspace / "file").read_text()) == (
+        "the secret\n",
+        "fine\n",
+    )
+
+
+def test_what_was_granted_by_name_can_be_changed(caged) -> None:
+    (caged.workspace / ".vscode").mkdir()
+    (caged.workspace / ".idea").mkdir()
+    caged.sh("echo x > .vscode/new; echo x > .idea/new", cage={"writable": (f"{caged.workspace}/.vscode",)})
+    assert (os.listdir(caged.workspace / ".vscode"), os.listdir(caged.workspace / ".idea")) == (["new"], [])
+
+
+def test_keys_are_hidden_in_a_workspace_that_is_the_home(caged, monkeypatch) -> None:
+    monkeypatch.setenv("HOME", str(caged.workspace))
+    for name in (".ssh/id", ".netrc", ".config/gcloud/token", "notes"):
+        (caged.workspace / name).parent.mkdir(parents=True, exist_ok=True)
+        (caged.workspace / name).write_text("key\n")
+    text = "cat .ssh/id .netrc .config/gcloud/token notes; mv .config c; mv .ssh s; cat c/gcloud/token s/id; echo x > .ssh/id"
+    done = caged.sh(text, env={"HOME": str(caged.workspace)})
+    assert done.stdout.head == b"key\n"
+    assert (caged.workspace / ".ssh" / "id").read_text() == "key\n"
+
+
+def test_a_grant_that_became_a_link_is_refused(caged) -> None:
+    """What lies in the workspace can be swapped by a tool between two calls."""
+    (caged.workspace / "out").symlink_to(caged.outside)
+    with pytest.raises(ToolError) as caught:
+        caged.sh("echo x > out/secret; : > ran", cage={"writable": (f"{caged.workspace}/out",)})
+    assert (caught.value.code, (caged.outside / "secret").read_text()) == ("SANDBOX_UNAVAILABLE", "the secret\n")
+    assert os.listdir(caged.workspace) == ["out"]
+
+
+def test_swapping_links_during_a_start_opens_nothing(caged) -> None:
+    """Another program of the same workspace exchanges a protected directory and a link, as fast as it can."""
+    (caged.outside / ".vscode").mkdir()
+    (caged.outside / ".vscode" / "secret").write_text("the secret\n")
+    inside, link = caged.workspace / "sub", caged.workspace / "link"
+    (inside / ".vscode").mkdir(parents=True)
+    link.symlink_to("../outside")
+    stop = threading.Event()
+    exchange = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if exchange is None:
+        pytest.skip("the C library has no renameat2")
+
+    def swap() -> None:
+        names = os.fsencode(inside), os.fsencode(link)
+        while not stop.is_set():
+            assert exchange(-100, names[0], -100, names[1], 2) == 0  # AT_FDCWD, RENAME_EXCHANGE
+
+    thread = threading.Thread(target=swap)
+    thread.start()
+    said = []
+    try:
+        for _ in range(turns(300, 25)):
+            try:
+                done = caged.sh('cat */.vscode/secret "$1"/.vscode/secret; : > "$1"/new', str(caged.outside))
+                said.append(done.stdout.head)
+            except ToolError as exc:
+                assert exc.code == "SANDBOX_UNAVAILABLE", exc
+    finally:
+        stop.set()
+        thread.join()
+    assert set(said) <= {b""}
+    assert sorted(os.listdir(caged.outside)) == [".vscode", "secret"]
+
+
+# The canary
+
+
+def test_the_canary_says_what_is_missing(monkeypatch, tmp_path) -> None:
+    monkeypatch.setattr(bubblewrap, "PROGRAM", str(tmp_path / "bwrap"))
+    assert "install" in bubblewrap.canary()
+
+
+@pytest.mark.parametrize(
+    ("said", "remedy"),
+    [
+        ("bwrap: Unknown option --disable-userns", "too old"),
+        ("bwrap: No permissions to creating new namespace", "sandbox: landlock"),
+        ("bwrap: loopback: Failed RTM_NEWADDR: Operation not permitted", "sandbox: landlock"),
+    ],
+)
+def test_the_canary_says_what_to_do(monkeypatch, tmp_path, said, remedy) -> None:
+    program = tmp_path / "bwrap"
+    program.write_text(f"#!/bin/sh\necho '{said}' >&2\nexit 1\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(bubblewrap, "PROGRAM", str(program))
+    monkeypatch.setattr(bubblewrap_canary, "_setting", lambda name: "")
+    assert said.removeprefix("bwrap: ") in bubblewrap.canary() and remedy in bubblewrap.canary()
+
+
+def test_the_canary_notices_what_does_not_hold(monkeypatch, tmp_path) -> None:
+    """One that starts the program without confining it."""
+    program = tmp_path / "bwrap"
+    program.write_text('#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done\nshift\nexec "$@"\n')
+    program.chmod(0o755)
+    monkeypatch.setattr(bubblewrap, "PROGRAM", str(program))
+    assert "could read outside" in bubblewrap.canary() and "could write outside" in bubblewrap.canary()
+
+
+def test_the_canary_leaves_nothing(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    assert (bubblewrap.canary(), os.listdir(tmp_path)) == ("", [])
+
+
+# Workers
+
+
+WARM_SCRIPT = """import json, os, sys
+mine = os.path.join(os.environ["HOME"], "mark")
+found = os.path.exists(mine), os.path.exists("left")
+open(mine, "w").close()
+print(json.dumps([*found, os.getpid() > 1, sys.argv[1:]]))
+"""
+
+
+def program(caged: Caged, text: str) -> Path:
+    path: Path = caged.outside / f"script{len(os.listdir(caged.outside))}.py"
+    path.write_text(f"#!{PYTHON}\n{text}")
+    path.chmod(0o755)
+    return path
+
+
+@pytest.fixture
+def warm(caged) -> Iterator[Callable[..., Completed]]:
+    """Runs a Python script in a worker inside bubblewrap. All of one test share an event loop."""
+    runner = asyncio.Runner()
+
+    def run(text: str, *words: str, path: Path | None = None, **about: Any) -> Completed:
+        script = path or program(caged, text)
+        command = caged.command(str(script), *words, **about)
+        command = command._replace(warm=((PYTHON,), (str(script),)), reads=(str(script),))
+        return runner.run(caged.sandbox(readable=OF_PYTHON).exec(command))
+
+    with runner:
+        yield run
+        caged.yard.sandbox.close()
+
+
+def test_a_worker_runs_inside(caged, warm) -> None:
+    script = program(caged, WARM_SCRIPT)
+    done = [warm("", str(number), path=script) for number in range(3)]
+    assert [each.stdout.text() for each in done] == [f'[false, false, true, ["{number}"]]\n' for number in range(3)]
+    assert [(each.warm, each.code) for each in done] == [(True, 0)] * 3, done
+
+
+def test_what_a_worker_runs_is_confined(caged, warm) -> None:
+    (caged.workspace / ".vscode").mkdir()
+    text = f"""import os
+for path in ("{caged.outside}/new", ".vscode/new", "/tmp/new", "/usr/new", "/dev/new"):
+    try:
+        open(path, "w")
+        print("wrote", path)
+    except OSError:
+        pass
+print(os.path.exists("{caged.outside}/secret"))"""
+    done = warm(text)
+    assert (done.warm, done.stdout.text()) == (True, "False\n"), done.stderr.text()
+    assert not (caged.outside / "new").exists() and os.listdir(caged.workspace / ".vscode") == []
+
+
+def test_what_hides_in_a_worker_is_gone_with_the_run(caged, warm) -> None:
+    word = f"{os.getpid()}74.5"
+    text = """import os, subprocess, sys
+subprocess.Popen(["/usr/bin/env", "-i", "setsid", "sleep", sys.argv[1]], stdout=subprocess.DEVNULL, start_new_session=True)
+print("done")"""
+    for _ in range(3):
+        done = warm(text, word)
+        assert (done.warm, done.stdout.text(), running(word)) == (True, "done\n", []), done.stderr.text()
+
+
+def test_a_run_in_a_worker_is_cancelled(caged, warm) -> None:
+    text = """import signal, sys, time
+signal.signal(15, lambda *a: (open("asked", "w").close(), sys.exit(0)))
+open("up", "w").close()
+while True: time.sleep(0.05)"""
+    script = program(caged, text)
+
+    async def main() -> None:
+        command = caged.command(str(script))._replace(warm=((PYTHON,), (str(script),)), reads=(str(script),))
+        task = asyncio.create_task(caged.sandbox(readable=OF_PYTHON).exec(command))
+        await started(caged.workspace / "up")
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        caged.yard.sandbox.close()
+
+    asyncio.run(main())
+    assert (caged.workspace / "asked").exists() and caged.yard.left() == []
+
+
+def test_a_worker_does_not_outlive_what_it_was_shielded_from(caged, warm) -> None:
+    """What became protected after it was started is protected from its next run."""
+    script = caged.outside / "script.py"
+    script.write_text(
+        'import sys\ntry:\n    open(".vscode/new", "w")\nexcept OSError as exc:\n    print(type(exc).__name__)'
+    )
+    assert warm("", path=script).stdout.text() == "FileNotFoundError\n"
+    (caged.workspace / ".vscode").mkdir()
+    done = warm("", path=script)
+    assert (done.stdout.text(), os.listdir(caged.workspace / ".vscode")) == ("OSError\n", [])
+
+
+def test_at_once_only_one_runs_in_a_worker(caged) -> None:
+    script = program(caged, "import sys; print(sys.stdin.read())")
+
+    async def main() -> list[Completed]:
+        sandbox = caged.sandbox(readable=OF_PYTHON)
+        made = [caged.command(str(script), stdin=b"%d" % number) for number in range(4)]
+        made = [each._replace(warm=((PYTHON,), (str(script),)), reads=(str(script),)) for each in made]
+        done = [await sandbox.exec(made[0]), *await asyncio.gather(*(sandbox.exec(each) for each in made[1:]))]
+        caged.yard.sandbox.close()
+        return done
+
+    done = asyncio.run(main())
+    assert [each.stdout.text() for each in done] == [f"{number}\n" for number in range(4)]
+    assert done[0].warm and sum(each.warm for each in done[1:]) == 1
+
+
+def test_swapping_links_during_a_start_moves_nothing_over_the_system(caged) -> None:
+    """A directory of programs in the workspace, protected as it is, must not come to lie where others look for theirs."""
+    exchange = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if exchange is None:
+        pytest.skip("the C library has no renameat2")
+    inside, link = caged.workspace / "sub", caged.workspace / "link"
+    (inside / "bin").mkdir(parents=True)
+    (inside / "pyvenv.cfg").touch()
+    shutil.copy("/bin/sh", inside / "bin" / "sh")
+    (inside / "bin" / "evil").touch()
+    link.symlink_to("../" * len(caged.workspace.parts[1:]) + "usr")
+    stop = threading.Event()
+
+    def swap() -> None:
+        names = os.fsencode(inside), os.fsencode(link)
+        while not stop.is_set():
+            assert exchange(-100, names[0], -100, names[1], 2) == 0
+
+    thread = threading.Thread(target=swap)
+    thread.start()
+    said = []
+    try:
+        for _ in range(turns(300, 25)):
+            try:
+                said.append(caged.sh("[ -e /usr/bin/evil ] && echo evil; echo end").stdout.head)
+            except ToolError as exc:
+                assert exc.code == "SANDBOX_UNAVAILABLE", exc
+    finally:
+        stop.set()
+        thread.join()
+    assert set(said) <= {b"end\n"}

@@ -1,0 +1,210 @@
+"""What is said to a program's user when confinement probably refused it something, and what is never said."""
+
+import os
+import shlex
+from pathlib import Path
+
+import pytest
+
+from toolcrib.core.process import Captured, Completed
+from toolcrib.sandbox.aftermath import PutAside
+from toolcrib.sandbox.cage import BUBBLEWRAP, LANDLOCK, Cage
+from toolcrib.sandbox.denied import Hint, hints, of_aftermath
+
+CAGE = Cage(LANDLOCK, workspace="/srv/work", readable=("/srv/tool",), writable=("/srv/given",))
+
+
+def failed(errors: str, *, code: int = 1, output: str = "") -> Completed:
+    out, err = output.encode("utf-8", "surrogateescape"), errors.encode("utf-8", "surrogateescape")
+    return Completed(code, Captured(out, total=len(out)), Captured(err, total=len(err)))
+
+
+def commands(errors: str, cage: Cage = CAGE) -> list[str]:
+    return [hint.command for hint in hints("fetch", cage, failed(errors))]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "curl: (6) Could not resolve host: example.com",
+        "curl: (7) Couldn't connect to server: Network is unreachable",
+        "wget: unable to resolve host address 'example.com'",
+        "OSError: [Errno 101] Network is unreachable",
+        "socket.gaierror: [Errno -3] Temporary failure in name resolution",
+        "Error: getaddrinfo EAI_AGAIN registry.npmjs.org",
+        "Error: connect ENETUNREACH 93.184.216.34:443",
+        "Error: connect EACCES 93.184.216.34:443",
+        "dial tcp: lookup example.com on 127.0.0.53:53: dial udp 127.0.0.53:53: socket: permission denied",
+        "dial tcp 10.0.0.1:443: connect: network is unreachable",
+        "java.net.UnknownHostException: example.com",
+        "error sending request: failed to lookup address information: Temporary failure",
+        "fatal: unable to access 'https://example.com/x.git/': Could not resolve host: example.com",
+        "ssh: Could not resolve hostname example.com: Name or service not known",
+        "Os { code: 101, kind: NetworkUnreachable } (os error 101)",
+    ],
+)
+def test_a_program_without_a_network(said: str) -> None:
+    [hint] = hints("fetch", CAGE, failed(said))
+    assert hint == Hint("network", hint.message, "toolcrib grant fetch network")
+
+
+def test_one_that_has_the_network_is_told_nothing_about_it() -> None:
+    assert commands("Could not resolve host: example.com", CAGE._replace(network=True)) == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["curl: (56) CONNECT tunnel failed, response 403", "OSError: Tunnel connection failed: 403 Forbidden", "EAI_AGAIN"],
+)
+def test_one_that_reaches_some_hosts_is_told_which(said: str) -> None:
+    [hint] = hints("fetch", CAGE._replace(tier=BUBBLEWRAP, hosts=("pypi.org",)), failed(said))
+    assert "pypi.org" in hint.message and hint.command == "toolcrib grant fetch network HOST"
+
+
+@pytest.mark.parametrize(
+    ("said", "access"),
+    [
+        ("PermissionError: [Errno 13] Permission denied: '/srv/data/x'", "ro"),
+        ("cat: /srv/data/x: Permission denied", "ro"),
+        ("bash: line 1: /srv/data/x: Permission denied", "ro"),
+        ("ls: cannot open directory '/srv/data/x': Permission denied", "ro"),
+        ("Error: EACCES: permission denied, open '/srv/data/x'", "ro"),
+        ("panic: open /srv/data/x: permission denied", "ro"),
+        ("cat: ../data/x: Permission denied", "ro"),
+        ("touch: cannot touch '/srv/data/x': Permission denied", "rw"),
+        ("mkdir: cannot create directory '/srv/data/x': Permission denied", "rw"),
+        ("sh: 1: cannot create /srv/data/x: Permission denied", "rw"),
+        ("OSError: [Errno 30] Read-only file system: '/srv/data/x'", "rw"),
+        ("Error: EROFS: read-only file system, mkdir '/srv/data/x'", "rw"),
+    ],
+)
+def test_a_path_outside(said: str, access: str) -> None:
+    assert commands(said) == [f"toolcrib grant fetch files {access} /srv/data/x"]
+
+
+def test_what_is_outside_does_not_exist_for_one_in_bubblewrap() -> None:
+    said = "FileNotFoundError: [Errno 2] No such file or directory: '/srv/data/x'"
+    assert commands(said, CAGE._replace(tier=BUBBLEWRAP)) == ["toolcrib grant fetch files ro /srv/data/x"]
+    assert commands(said) == [], "below that tier, what is missing is missing"
+
+
+@pytest.mark.parametrize("tier", [LANDLOCK, BUBBLEWRAP])
+@pytest.mark.parametrize("word", ["Permission denied", "No such file or directory"])
+def test_a_hint_does_not_tell_what_exists(tmp_path: Path, tier: str, word: str) -> None:
+    """A program that prints paths learns nothing about them from what is said then."""
+    (tmp_path / "is").write_text("")
+    there, missing = (
+        [hint.command.removesuffix(name) for hint in hints("t", CAGE._replace(tier=tier), failed(f"x: {tmp_path}/{name}: {word}"))]
+        for name in ("is", "no")
+    )  # fmt: skip
+    assert there == missing
+
+
+def test_what_may_be_read_and_is_written() -> None:
+    [hint] = hints("fetch", CAGE, failed("PermissionError: [Errno 13] Permission denied: '/srv/tool/cache'"))
+    assert hint.command == "toolcrib grant fetch files rw /srv/tool/cache" and "may be read" in hint.message
+
+
+def test_a_protected_place_is_called_so() -> None:
+    [hint] = hints("fetch", CAGE, failed("OSError: [Errno 30] Read-only file system: '/srv/work/.vscode/tasks.json'"))
+    assert hint.what == "protected" and "an editor's settings" in hint.message
+    assert hint.command == "toolcrib grant fetch files rw /srv/work/.vscode/tasks.json"
+
+
+def test_a_link_in_the_workspace_that_leads_out(tmp_path: Path) -> None:
+    work, outside = tmp_path.resolve() / "work", tmp_path.resolve() / "data"
+    work.mkdir()
+    (work / "link").symlink_to(outside)
+    found = commands(f"cat: {work}/link: Permission denied", Cage(LANDLOCK, workspace=str(work)))
+    assert found == [f"toolcrib grant fetch files ro {outside}"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "cat: /srv/work/plain: Permission denied",  # its own business
+        "cat: /srv/given/x: Permission denied",
+        "cat: /usr/lib/x: Permission denied",
+        "cat: /proc/1/environ: Permission denied",
+        "it failed at 12:00/13:00 with Permission denied",
+        "Permission denied (publickey).",
+        "see https://example.com/x for why permission denied",
+        "/srv/data/x was read",
+        "",
+    ],
+)
+def test_what_has_nothing_to_do_with_confinement(said: str) -> None:
+    assert commands(said) == []
+
+
+@pytest.mark.parametrize("tier", ["off", "process"])
+def test_where_nothing_is_confined_nothing_is_said(tier: str) -> None:
+    assert commands("cat: /srv/data/x: Permission denied\nNetwork is unreachable", Cage(tier)) == []
+
+
+def test_where_nothing_failed_nothing_is_said() -> None:
+    assert hints("fetch", CAGE, failed("cat: /srv/data/x: Permission denied", code=0)) == []
+
+
+def test_an_error_that_was_told_in_another_way() -> None:
+    done = failed("", code=0)
+    assert [hint.what for hint in hints("fetch", CAGE, done, said="PermissionError: '/srv/x': Permission denied")] == [
+        "files"
+    ]
+
+
+# What a hostile program cannot make anybody say
+
+
+@pytest.mark.parametrize(
+    "path", ["", "/", "/.ssh/id_rsa", "/.aws/credentials", "/.bashrc", "/.gnupg", "/.toolcrib/trust.json"]
+)
+def test_nobody_is_told_to_give_away_a_home_or_keys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, path: str) -> None:
+    home = tmp_path.resolve() / "user"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    [hint] = hints("fetch", CAGE, failed(f"cat: '{home}{path}': Permission denied"))
+    assert hint.command == "" and "toolcrib grant" not in hint.message
+
+
+@pytest.mark.parametrize("path", ["/", "/etc", "/home", "/var"])
+def test_nor_the_system(path: str) -> None:
+    assert [hint.command for hint in hints("fetch", CAGE, failed(f"ls: '{path}': Permission denied"))] in ([""], [])
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/srv/\x1b[2J\x1b]52;c;AAAA\x07", "/srv/\u202egnp.x", "/srv/ö", "/srv/\udcff", "/srv/\x00x", "/srv/" + "x" * 5000],
+)
+def test_what_it_printed_is_shown_escaped_and_short(path: str) -> None:
+    for hint in hints("fetch", CAGE, failed(f"open '{path}': Permission denied")):
+        assert hint.command == "" and hint.message.isascii() and hint.message.isprintable() and len(hint.message) < 400
+
+
+@pytest.mark.parametrize("path", ["/srv/a b", "/srv/$(reboot)", "/srv/;reboot", "/srv/a\\nb", "/srv/--rw", "/srv/*"])
+def test_a_command_is_safe_to_type(path: str) -> None:
+    [command] = commands(f"open '{path}': Permission denied")
+    assert shlex.split(command) == ["toolcrib", "grant", "fetch", "files", "ro", path]
+
+
+def test_a_flood_of_refusals_is_a_few_hints_in_no_time() -> None:
+    lines = "\n".join(f"cat: /srv/data/{count}: Permission denied" for count in range(100_000))
+    assert len(hints("fetch", CAGE, failed(lines, output="'" * 1_000_000))) == 3
+
+
+def test_a_line_that_never_ends_is_looked_at_no_further() -> None:
+    said = "Permission denied " + "dial tcp " * 5000 + "'/" * 5000
+    assert isinstance(hints("fetch", CAGE, failed(said)), list)
+
+
+def test_the_workspace_itself_is_never_outside() -> None:
+    here = os.path.realpath(".")
+    assert commands(f"ls: cannot open directory '{here}': Permission denied", Cage(LANDLOCK, workspace=here)) == []
+
+
+def test_what_was_put_aside_and_what_was_changed() -> None:
+    why = "an editor's settings and tasks"
+    found = [PutAside(".vscode", "/srv/aside/1", why), PutAside(".idea", "", why)]
+    moved, changed = of_aftermath("fetch", "/srv/work", found)
+    assert moved.command == "toolcrib grant fetch files rw /srv/work/.vscode" and "/srv/aside/1" in moved.message
+    assert changed == Hint("changed", changed.message) and why in changed.message

@@ -1,0 +1,718 @@
+"""Programs confined by Landlock: what they reach, what they do not, and that nobody else is confined by it."""
+
+import asyncio
+import errno
+import gc
+import json
+import os
+import resource
+import signal
+import socket
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from toolcrib.core.errors import ToolError
+from toolcrib.core.process import Completed
+from toolcrib.sandbox import _landlock, landlock, seccomp, spawn
+from toolcrib.sandbox._restricted import Restricted
+from toolcrib.sandbox.cage import LANDLOCK, Bounds, Cage
+from toolcrib.sandbox.confined import Confined
+
+NOT_HERE = landlock.canary()
+pytestmark = pytest.mark.skipif(NOT_HERE != "", reason=f"no Landlock here: {NOT_HERE}")
+PYTHON = os.path.realpath(sys.executable)
+PREFIX = os.path.realpath(sys.base_prefix)
+TRY = """
+import errno, json, os, socket, sys
+def tried(act):
+    try: act(); return "done"
+    except OSError as exc: return errno.errorcode[exc.errno]
+"""
+
+
+class Ground:
+    """A workspace, something outside it, and programs confined to the one."""
+
+    def __init__(self, yard: Any, root: Path) -> None:
+        self.yard = yard
+        self.workspace, self.outside = root / "workspace", root / "outside"
+        for directory in (self.workspace, self.outside):
+            directory.mkdir()
+            (directory / "file").write_text("as it was")
+        self.secret = str(self.outside / "file")
+
+    def cage(self, **about: Any) -> Cage:
+        about["readable"] = (PREFIX, *about.get("readable", ()))
+        return Cage(LANDLOCK, str(self.workspace), **about)
+
+    def exec(self, *argv: str, env: dict[str, str] | None = None, **about: Any) -> Completed:
+        command = self.yard.command(*argv, cwd=str(self.workspace), env=env or {})
+        return asyncio.run(Confined(self.yard.sandbox, self.cage(**about)).exec(command))
+
+    def sh(self, text: str, **about: Any) -> Completed:
+        return self.exec("/bin/sh", "-c", text, **about)
+
+    def python(self, text: str, **about: Any) -> Any:
+        """What a program prints, as JSON."""
+        done = self.exec(PYTHON, "-I", "-S", "-c", TRY + text, **about)
+        assert done.code == 0, done.stderr.text()
+        return json.loads(done.stdout.head)
+
+    def untouched(self) -> bool:
+        return os.listdir(self.outside) == ["file"] and (self.outside / "file").read_text() == "as it was"
+
+
+@pytest.fixture
+def ground(yard, tmp_path) -> Ground:
+    return Ground(yard, tmp_path.resolve())
+
+
+# Files
+
+ESCAPES = {
+    "read": "os.open(outside + '/file', os.O_RDONLY)",
+    "read by another path": "os.open(outside + '/../outside/./file', os.O_RDONLY)",
+    "read by a link": "(os.symlink(outside + '/file', 'link'), open('link'))",
+    "read by a linked directory": "(os.symlink(outside, 'linked'), open('linked/file'))",
+    "read from a directory entered": "(os.chdir(outside), open('file'))",
+    "read as the root's": "open('/proc/self/root' + outside + '/file')",
+    "read by way of the directory it is in": "open('/proc/self/cwd/../outside/file')",
+    "read of the caller": "open(f'/proc/{os.getppid()}/environ')",
+    "read of the caller's memory": "open(f'/proc/{os.getppid()}/mem', 'rb')",
+    "read of itself": "open('/proc/self/environ')",
+    "write": "os.open(outside + '/file', os.O_WRONLY)",
+    "append": "os.open(outside + '/file', os.O_WRONLY | os.O_APPEND)",
+    "make": "os.open(outside + '/new', os.O_WRONLY | os.O_CREAT)",
+    "make without a name": "os.open(outside, os.O_WRONLY | os.O_TMPFILE)",
+    "make a directory": "os.mkdir(outside + '/new')",
+    "make a link": "os.symlink('file', outside + '/new')",
+    "make a pipe": "os.mkfifo(outside + '/new')",
+    "empty": "os.truncate(outside + '/file', 0)",
+    "remove": "os.unlink(outside + '/file')",
+    "rename": "os.rename(outside + '/file', outside + '/new')",
+    "move in": "os.rename(outside + '/file', 'stolen')",
+    "move out": "os.rename('file', outside + '/new')",
+    "link in": "os.link(outside + '/file', 'stolen')",
+    "link out": "os.link('file', outside + '/new')",
+    "list": "os.listdir(outside)",
+    "list what is above": "os.listdir('..')",
+    "list the root": "os.listdir('/')",
+    "list the system's temporary files": "os.listdir('/tmp')",
+    "write to the system's temporary files": "os.open('/tmp/toolcrib-escape', os.O_WRONLY | os.O_CREAT)",
+    "write to the system": "os.open('/usr/toolcrib-escape', os.O_WRONLY | os.O_CREAT)",
+    "read passwords": "open('/etc/shadow')",
+    "list the settings": "os.listdir('/etc')",
+    "list processes": "os.listdir('/proc')",
+    "list devices": "os.listdir('/dev')",
+    "make a device": "os.mknod('device', 0o020666, os.makedev(1, 3))",
+    "run": "os.execv(outside + '/program', ['program'])",
+    "chroot": "os.chroot('.')",
+}
+
+
+def test_nothing_outside_can_be_read_or_changed(ground) -> None:
+    """K49: each was tried, each was refused, and nothing happened outside."""
+    (ground.outside / "program").write_text("#!/bin/sh\necho ran > escaped\n")
+    (ground.outside / "program").chmod(0o755)
+    lines = "\n".join(f"said[{name!r}] = tried(lambda: {text})" for name, text in ESCAPES.items())
+    went_in = "os.chdir(workspace)\n"
+    text = f"workspace, outside, said = {str(ground.workspace)!r}, {str(ground.outside)!r}, {{}}\n"
+    said = ground.python(text + lines.replace("\n", f"\n{went_in}") + "\nprint(json.dumps(said))")
+    refusals = {"EACCES", "EPERM", "EXDEV", "ENOENT"}
+    assert {name: how for name, how in said.items() if how not in refusals} == {}
+    assert said.keys() == ESCAPES.keys()
+    (ground.outside / "program").unlink()
+    assert ground.untouched()
+    assert sorted(os.listdir(ground.workspace)) == ["file", "link", "linked"]
+    assert not os.path.exists("/tmp/toolcrib-escape")
+    assert not os.path.exists("/usr/toolcrib-escape")
+
+
+def test_the_workspace_and_the_temporary_directory_can_be_used(ground) -> None:
+    done = ground.sh(
+        "set -e; mkdir -p a/b; echo new > a/b/c; mv a/b/c d; ln -s d e; cat e; rm -r a; : > file\n"
+        'echo t > "$TMPDIR/t"; mv "$TMPDIR/t" here; test "$HOME" = "$TMPDIR"; echo fine > /dev/null; ls'
+    )
+    assert (done.code, done.stdout.text(), done.stderr.text()) == (0, "new\nd\ne\nfile\nhere\n", "")
+
+
+def test_home_is_the_private_directory_also_where_the_users_was_passed_on(ground) -> None:
+    done = ground.sh('echo "$HOME" "$TMPDIR"; echo x > ~/.profile', env={"HOME": str(ground.outside)})
+    home, tmp = done.stdout.text().split()
+    assert (done.code, home == tmp, ground.untouched()) == (0, True, True)
+
+
+def test_a_workspace_to_be_read_cannot_be_written(ground) -> None:
+    done = ground.sh("cat file; echo changed > file; echo new > new; rm file", workspace_writable=False)
+    assert done.stdout.text() == "as it was"
+    assert (os.listdir(ground.workspace), (ground.workspace / "file").read_text()) == (["file"], "as it was")
+
+
+def test_what_was_granted_can_be_reached_and_nothing_beside_it(ground) -> None:
+    (ground.outside / "sub").mkdir()
+    (ground.outside / "sub" / "inner").write_text("inner")
+    (ground.outside / "other").write_text("other")
+    text = f"""
+outside = {str(ground.outside)!r}
+print(json.dumps([
+    open(outside + '/sub/inner').read(), open(outside + '/file').read(),
+    tried(lambda: open(outside + '/sub/inner', 'a')), tried(lambda: open(outside + '/file', 'a')),
+    tried(lambda: open(outside + '/other')), tried(lambda: open(outside + '/other', 'a')),
+]))"""
+    said = ground.python(text, readable=(str(ground.outside / "sub"), ground.secret))
+    assert said == ["inner", "as it was", "EACCES", "EACCES", "EACCES", "EACCES"]
+    said = ground.python(text, writable=(str(ground.outside / "sub"), ground.secret))
+    assert said == ["inner", "as it was", "done", "done", "EACCES", "EACCES"]
+
+
+def test_what_is_not_there_is_no_grant_and_no_hindrance(ground) -> None:
+    gone = str(ground.outside / "gone")
+    assert ground.sh(f"echo x > {gone}; ls", readable=(gone,), writable=(gone,)).stdout.text() == "file\n"
+    assert ground.untouched()
+
+
+def test_a_grant_that_became_a_link_leads_nowhere(ground) -> None:
+    """A tool that may write in a directory could otherwise point the next call's grant anywhere."""
+    granted = ground.workspace / "granted"
+    granted.symlink_to(ground.outside)
+    text = f"print(json.dumps(tried(lambda: open({str(granted / 'file')!r}, 'a'))))"
+    assert ground.python(text, writable=(str(granted),)) == "EACCES"
+    deeper = ground.workspace / "deeper"
+    (ground.outside / "sub").mkdir()
+    deeper.symlink_to(ground.outside)
+    text = f"print(json.dumps(tried(lambda: os.mkdir({str(deeper / 'sub' / 'made')!r}))))"
+    assert ground.python(text, writable=(str(deeper / "sub"),)) == "EACCES"
+    (ground.outside / "sub").rmdir()
+    assert ground.untouched()
+
+
+def test_a_directory_that_was_replaced_is_the_new_one(ground) -> None:
+    """Rules hold directories, not their names."""
+    assert ground.sh("echo first > made").code == 0
+    os.rename(ground.workspace, ground.outside.with_name("before"))
+    ground.workspace.mkdir()
+    done = ground.sh(f"echo second > made; echo again > {ground.outside.with_name('before')}/made")
+    assert (done.code != 0, (ground.workspace / "made").read_text()) == (True, "second\n")
+    assert (ground.outside.with_name("before") / "made").read_text() == "first\n"
+
+
+def test_calls_do_not_see_each_others_temporary_files(ground) -> None:
+    async def both() -> tuple[Completed, Completed]:
+        sandbox = Confined(ground.yard.sandbox, ground.cage())
+        os.mkfifo(ground.workspace / "told")
+        first = 'echo secret > "$TMPDIR/mine"; echo "$TMPDIR" > told; read over < told'
+        second = 'read place < told; cat "$place/mine"; ls "$place"; ls "$place/.."; echo over > told'
+        commands = [ground.yard.command("/bin/sh", "-c", text, cwd=str(ground.workspace)) for text in (first, second)]
+        one, other = await asyncio.gather(*(sandbox.exec(command) for command in commands))
+        return one, other
+
+    one, other = asyncio.run(both())
+    assert (one.code, other.stdout.text()) == (0, "")
+    assert other.stderr.text().count("Permission denied") == 3
+
+
+def test_the_users_programs_run_as_they_do_elsewhere(ground) -> None:
+    done = ground.sh("echo b a | tr ' ' '\\n' | sort | head -n 1; date +%Y >/dev/null; id -u >/dev/null; env true")
+    assert (done.code, done.stdout.text(), done.stderr.text()) == (0, "a\n", "")
+
+
+def test_bounds_hold_inside_too(ground) -> None:
+    done = ground.sh("head -c 100000 /dev/zero > big; ls", bounds=Bounds(file_bytes=4096))
+    assert (ground.workspace / "big").stat().st_size <= 4096
+    assert "big" in done.stdout.text()
+
+
+def test_a_program_that_may_not_be_read_is_said_to_lie_outside(ground) -> None:
+    program = ground.outside / "program"
+    program.write_text("#!/bin/sh\necho ran\n")
+    program.chmod(0o755)
+    with pytest.raises(ToolError, match="where its sandbox does not let it read") as failure:
+        ground.exec(str(program))
+    assert failure.value.before_effect
+
+
+def test_a_script_that_a_warm_worker_may_run_is_confined(ground) -> None:
+    """By whichever way it runs: with the rights of its cage, and a temporary directory of its own for each run."""
+    script = ground.workspace / "script.py"
+    script.write_text(
+        f"#!{PYTHON}\n{TRY}import tempfile\nopen(os.environ['TMPDIR'] + '/mine', 'x').close()\n"
+        f"print(json.dumps([tried(lambda: open({ground.secret!r})), tried(lambda: open('made', 'w')),"
+        f" tried(lambda: socket.socket()), tempfile.gettempdir() == os.environ['TMPDIR']]))"
+    )
+    script.chmod(0o755)
+
+    async def twice() -> list[Completed]:
+        sandbox = Confined(ground.yard.sandbox, ground.cage())
+        warm = ((PYTHON,), (str(script),))
+        command = [ground.yard.command(str(script), cwd=str(ground.workspace), warm=warm) for _ in range(2)]
+        return [await sandbox.exec(each) for each in command]
+
+    ends = asyncio.run(twice())
+    assert [end.stderr.text() for end in ends] == ["", ""]
+    assert [json.loads(end.stdout.head) for end in ends] == [["EACCES", "done", "ENETUNREACH", True]] * 2
+    assert ground.untouched()
+
+
+def test_a_program_that_stays_is_confined(ground) -> None:
+    async def asked() -> bytes:
+        text = f"while read -r line; do cat {ground.secret} 2>/dev/null || echo refused; done"
+        command = ground.yard.command("/bin/sh", "-c", text, cwd=str(ground.workspace))
+        sandbox = Confined(ground.yard.sandbox, ground.cage())
+        async with sandbox.lend(command, key="key", marks=lambda: f"{ground.yard.id}-stays") as peer:
+            assert peer.send(b"go\n")
+            return await peer.receive()
+
+    assert asyncio.run(asked()) == b"refused\n"
+
+
+def test_where_programs_are_started_in_the_slow_way(ground, monkeypatch) -> None:
+    """As with a Python whose fast way is not known."""
+    monkeypatch.setattr(spawn, "FAST", False)
+    done = ground.sh(f"cat {ground.secret}; echo $?; cat file")
+    assert done.stdout.text() == "1\nas it was"
+
+
+# Sockets, signals, rights
+
+
+class Ear:
+    """Listens, and counts who came."""
+
+    def __init__(
+        self, family: int = socket.AF_INET, where: Any = ("127.0.0.1", 0), kind: int = socket.SOCK_STREAM
+    ) -> None:
+        self.socket = socket.socket(family, kind)
+        self.socket.bind(where)
+        if kind == socket.SOCK_STREAM:
+            self.socket.listen()
+        self.socket.setblocking(False)
+
+    def heard(self) -> bool:
+        try:
+            if self.socket.type == socket.SOCK_STREAM:
+                self.socket.accept()[0].close()
+            else:
+                self.socket.recv(10)
+        except BlockingIOError:
+            return False
+        return True
+
+    def __enter__(self) -> "Ear":
+        return self
+
+    def __exit__(self, *about: object) -> None:
+        self.socket.close()
+
+
+def test_without_a_network_nobody_is_reached(ground) -> None:
+    """K49: not by TCP, not by UDP, not by the sockets of this machine, named or not."""
+    named, nameless = str(ground.outside / "ear"), f"\0toolcrib-{ground.yard.id}"
+    with (
+        Ear() as tcp,
+        Ear(kind=socket.SOCK_DGRAM) as udp,
+        Ear(socket.AF_UNIX, named) as local,
+        Ear(socket.AF_UNIX, nameless) as abstract,
+    ):
+        text = f"""
+import ctypes
+unix = lambda name: socket.socket(socket.AF_UNIX).connect(name)
+print(json.dumps([
+    tried(lambda: socket.create_connection({tcp.socket.getsockname()!r}, 5)),
+    tried(lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', {udp.socket.getsockname()!r})),
+    tried(lambda: unix({named!r})), tried(lambda: unix({nameless!r})),
+    tried(lambda: socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)), tried(lambda: socket.socket(40, 1)),
+    tried(lambda: socket.socket(socket.AF_INET6)),
+]))"""
+        said = ground.python(text)
+        heard = [ear.heard() for ear in (tcp, udp, local, abstract)]
+    assert said == ["ENETUNREACH", "ENETUNREACH", "EACCES", "EACCES", "EACCES", "EACCES", "ENETUNREACH"]
+    assert heard == [False] * 4
+
+
+def test_with_a_network_the_internet_is_reached_and_the_users_daemons_are_not(ground) -> None:
+    named, nameless = str(ground.workspace / "ear"), f"\0toolcrib-{ground.yard.id}"
+    with (
+        Ear() as tcp,
+        Ear(kind=socket.SOCK_DGRAM) as udp,
+        Ear(socket.AF_UNIX, named) as local,
+        Ear(socket.AF_UNIX, nameless) as abstract,
+    ):
+        text = f"""
+unix = lambda name: socket.socket(socket.AF_UNIX).connect(name)
+print(json.dumps([
+    tried(lambda: socket.create_connection({tcp.socket.getsockname()!r}, 5)),
+    tried(lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', {udp.socket.getsockname()!r})),
+    tried(lambda: unix({named!r})), tried(lambda: unix({nameless!r})),
+]))"""
+        said = ground.python(text, network=True)
+        heard = [ear.heard() for ear in (tcp, udp, local, abstract)]
+    assert said == ["done", "done", "EACCES", "EACCES"]
+    assert heard == [True, True, False, False]
+
+
+@pytest.mark.skipif(NOT_HERE != "" or _landlock.version() < 6, reason="this Landlock does not hold signals back")
+def test_no_signal_leaves(ground) -> None:
+    held = []
+    before = signal.signal(signal.SIGUSR1, lambda *_: held.append("signal"))
+    try:
+        text = f"print(json.dumps([tried(lambda: os.kill({os.getpid()}, {int(signal.SIGUSR1)})), tried(lambda: os.kill(os.getpid(), 0))]))"
+        assert ground.python(text) == ["EPERM", "done"]
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert held == []
+
+
+def test_the_limits_of_the_caller_cannot_be_changed(ground) -> None:
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    text = f"import resource\nprint(json.dumps(tried(lambda: resource.prlimit({os.getpid()}, resource.RLIMIT_NOFILE, (5, 5)))))"
+    assert ground.python(text) == "EPERM"
+    assert resource.getrlimit(resource.RLIMIT_NOFILE) == before
+
+
+def test_root_keeps_only_its_rights_over_files(ground) -> None:
+    text = """
+import ctypes, struct
+held = ctypes.create_string_buffer(24)
+ctypes.CDLL(None).capget(struct.pack("=Ii", 0x20080522, 0), held)
+low_effective, low_permitted, low_inheritable, *high = struct.unpack("=6I", held.raw)
+print(json.dumps([low_effective | low_permitted, low_inheritable, high]))"""
+    permitted, inheritable, high = ground.python(text)
+    ours = sum(1 << bit for bit in (0, 1, 3, 4, 5, 6, 7, 10))
+    assert (permitted & ~ours, inheritable, high) == (0, 0, [0, 0, 0])
+
+
+# The host
+
+
+def test_the_host_and_what_it_starts_unconfined_keep_their_rights(ground) -> None:
+    """While the thread that is restricted waits for the next start, too."""
+    seen: list[str] = []
+    gate = threading.Event()
+
+    def other() -> None:
+        gate.wait(30)
+        seen.append(Path(ground.secret).read_text())
+        socket.socket(socket.AF_UNIX).close()
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    assert ground.sh(f"cat {ground.secret}").code != 0
+    gate.set()
+    thread.join()
+    assert seen == ["as it was"]
+    assert Path(ground.secret).read_text() == "as it was"
+    late = threading.Thread(target=lambda: seen.append(Path(ground.secret).read_text()))
+    late.start()
+    late.join()
+    assert seen == ["as it was"] * 2
+    assert ground.yard.sh(f"cat {ground.secret}").stdout.text() == "as it was"
+    assert ground.sh(f"cat {ground.secret}").code != 0
+
+
+def start(ground: Ground, tmp: Path, *, program: str = "/bin/true", cage: Cage | None = None) -> int:
+    null = os.open(os.devnull, os.O_RDWR)
+    try:
+        about: dict[str, Any] = {"cwd": str(ground.workspace), "env": {"PATH": "/usr/bin:/bin"}}
+        return landlock.start_restricted(cage or ground.cage(), [program], tmp=str(tmp), streams=(null,) * 3, **about)
+    finally:
+        os.close(null)
+
+
+COUNT = """
+import os, sys, time
+from toolcrib.sandbox.cage import Cage
+from toolcrib.sandbox.landlock import release, start_restricted
+root, times, kept, null = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), os.open(os.devnull, os.O_RDWR)
+def held(): return len(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task"))
+def go(tmp):
+    pid = start_restricted(Cage("landlock", root), ["/bin/true"], cwd=root, env={}, tmp=tmp, streams=(null, null, null))
+    assert os.waitpid(pid, 0)[1] == 0
+def settled(threads):
+    deadline = time.monotonic() + 20
+    while held() != (before[0], before[1] + threads): assert time.monotonic() < deadline, (before, held())
+places = [f"{root}/tmp{number}" for number in range(int(sys.argv[4]))]
+[os.mkdir(place) for place in places]
+before = held()
+for number in range(times): go(places[number % len(places)])
+settled(kept)     # they wait for the next start
+release(root + "-of-another")
+settled(kept)
+release(root)
+settled(0)
+"""
+
+
+def test_a_thousand_starts_leave_no_descriptor_and_no_thread(drive, ground) -> None:
+    drive(COUNT, str(ground.workspace), "1000", "1", "1")
+
+
+def test_many_cages_keep_a_bounded_number_of_threads(drive, ground) -> None:
+    drive(COUNT, str(ground.workspace), "200", "32", "100")
+
+
+def test_starts_from_many_threads_at_once(ground, tmp_path) -> None:
+    codes: list[int] = []
+
+    def some() -> None:
+        for _ in range(20):
+            codes.append(os.waitstatus_to_exitcode(os.waitpid(start(ground, tmp_path), 0)[1]))
+
+    threads = [threading.Thread(target=some) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert codes == [0] * 160
+
+
+def restricted() -> Restricted:
+    """A thread that can reach nothing."""
+    ruleset = _landlock.make_ruleset([], network=False)
+    try:
+        return Restricted(ruleset, seccomp.program(network=False, contained=False))
+    finally:
+        os.close(ruleset)
+
+
+def test_what_others_left_is_not_tidied_by_a_thread_that_may_not() -> None:
+    """A finaliser that removes a file would fail in silence there."""
+    where: list[int] = []
+
+    class Left:
+        def __init__(self) -> None:
+            self.itself = self
+
+        def __del__(self) -> None:
+            where.append(threading.get_native_id())
+
+    thread = restricted()
+    try:
+        gc.collect()
+        Left()
+        thread.do(lambda: len([[] for _ in range(100_000)]))  # enough for a collection, or a hundred
+        assert (where, gc.isenabled()) == ([], True)
+    finally:
+        thread.end()
+    gc.collect()
+    assert where == [threading.get_native_id()]
+
+
+class Interrupted(BaseException):
+    pass
+
+
+def test_a_signal_while_a_program_is_being_started_does_not_lose_it() -> None:
+    handled, begun, undone = threading.Event(), threading.Event(), []
+
+    def interrupt(*_: object) -> None:
+        if not handled.is_set():
+            handled.set()
+            raise Interrupted
+
+    def act() -> int:
+        begun.set()
+        assert handled.wait(30)
+        return 42
+
+    def send() -> None:
+        assert begun.wait(30)
+        while not handled.wait(0.01):  # one that comes a moment too early is seen with the next
+            signal.pthread_kill(main, signal.SIGUSR1)
+
+    main = threading.get_ident()
+    before = signal.signal(signal.SIGUSR1, interrupt)
+    thread, sender = restricted(), threading.Thread(target=send)
+    sender.start()
+    try:
+        with pytest.raises(Interrupted):
+            thread.do(act, undone.append)
+        assert undone == [42]
+        assert thread.do(lambda: 43) == 43
+    finally:
+        sender.join()
+        signal.signal(signal.SIGUSR1, before)
+        thread.end()
+
+
+def test_signals_at_any_moment_neither_lose_nor_repeat_what_is_done() -> None:
+    """While something is waited for, that is: one that comes when it is over comes to whoever asked."""
+    done: list[int] = []
+    undone: list[int] = []
+
+    def interrupt(_: int, frame: Any) -> None:
+        if frame.f_code is Restricted._waited.__code__ and not frame.f_locals.get("interrupted"):
+            raise Interrupted
+
+    def act() -> int:
+        done.append(len(done))
+        return done[-1]
+
+    thread = restricted()
+    before = signal.signal(signal.SIGALRM, interrupt)
+    returned = []
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.0003, 0.0003)
+        for _ in range(3000):
+            try:
+                returned.append(thread.do(act, undone.append))
+            except Interrupted:
+                pass
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        thread.end()
+    assert sorted(returned + undone) == done
+    assert undone, "no signal came while something was waited for"
+
+
+def test_a_fork_of_the_host_confines_for_itself(drive, ground, tmp_path) -> None:
+    text = """
+import os, sys
+from toolcrib.sandbox.cage import Cage
+from toolcrib.sandbox.landlock import start_restricted
+null = os.open(os.devnull, os.O_RDWR)
+def go(): return os.waitstatus_to_exitcode(os.waitpid(start_restricted(Cage("landlock", sys.argv[1]), ["/bin/sh", "-c", "! cat " + sys.argv[2]],
+    cwd=sys.argv[1], env={"PATH": "/usr/bin:/bin"}, tmp=sys.argv[1], streams=(null, null, null)), 0)[1])
+assert go() == 0
+pid = os.fork()
+if pid == 0: os._exit(go())
+assert os.waitpid(pid, 0)[1] == 0
+assert go() == 0
+"""
+    drive(text, str(ground.workspace), ground.secret)
+
+
+# When it cannot be
+
+
+def refused(started: Any) -> ToolError:
+    with pytest.raises(ToolError) as failure:
+        started()
+    assert failure.value.before_effect
+    return failure.value
+
+
+DEEP = """
+import ctypes, os, sys
+from toolcrib.core.errors import ToolError
+from toolcrib.sandbox import _landlock
+from toolcrib.sandbox.cage import Cage
+from toolcrib.sandbox.landlock import start_restricted
+null = os.open(os.devnull, os.O_RDWR)
+ctypes.CDLL(None).prctl(38, 1, 0, 0, 0)
+for _ in range(16):
+    fd = _landlock.make_ruleset([("/", _landlock.everything(_landlock.version()), True)], network=True)
+    assert ctypes.CDLL(None).syscall(446, fd, 0) == 0
+    os.close(fd)
+for _ in range(2):
+    try:
+        start_restricted(Cage("landlock", sys.argv[1]), ["/usr/bin/touch", "started"], cwd=sys.argv[1],
+            env={"PATH": "/usr/bin:/bin"}, tmp=sys.argv[1], streams=(null, null, null))
+    except ToolError as exc:
+        assert (exc.code, exc.before_effect) == ("SANDBOX_UNAVAILABLE", True), exc
+        print(exc)
+    else:
+        raise SystemExit("it was started")
+"""
+
+
+def test_what_cannot_be_restricted_is_not_started(drive, ground) -> None:
+    """A caller that is itself as deep in Landlock as one can be."""
+    said = drive(DEEP, str(ground.workspace)).stdout
+    assert said.count("could not be confined") == 2
+    assert os.listdir(ground.workspace) == ["file"]
+
+
+def test_a_machine_that_is_not_known_starts_nothing(monkeypatch, ground, tmp_path) -> None:
+    monkeypatch.setattr("platform.machine", lambda: "vax")
+    (ground.workspace / "program").write_text("#!/bin/sh\ntouch started\n")
+    (ground.workspace / "program").chmod(0o755)
+    error = refused(lambda: start(ground, tmp_path, program=str(ground.workspace / "program")))
+    assert (error.code, "vax" in str(error)) == ("SANDBOX_UNAVAILABLE", True)
+    assert not (ground.workspace / "started").exists()
+    assert "vax" in landlock.canary()
+
+
+def test_without_descriptors_nothing_is_started(drive, ground) -> None:
+    text = """
+import os, resource, sys
+from toolcrib.core.errors import ToolError
+from toolcrib.sandbox.cage import Cage
+from toolcrib.sandbox.landlock import canary, start_restricted
+assert canary() == ""
+null = os.open(os.devnull, os.O_RDWR)
+taken = []
+resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40))
+try:
+    while True: taken.append(os.dup(null))
+except OSError: pass
+def go(): return start_restricted(Cage("landlock", sys.argv[1]), ["/usr/bin/touch", "started"], cwd=sys.argv[1],
+    env={"PATH": "/usr/bin:/bin"}, tmp=sys.argv[1], streams=(null, null, null))
+for free in range(2):
+    try: go()
+    except ToolError as exc: print(exc.code)
+    else: raise SystemExit("it was started")
+    assert not os.path.exists(sys.argv[1] + "/started")
+    os.close(taken.pop())
+for fd in taken: os.close(fd)
+assert os.waitpid(go(), 0)[1] == 0
+"""
+    assert set(drive(text, str(ground.workspace)).stdout.split()) == {"RESOURCE_EXHAUSTED"}
+    assert sorted(os.listdir(ground.workspace)) == ["file", "started"]
+
+
+FORBID = """
+import ctypes, os, struct, sys
+from toolcrib.sandbox import landlock
+class Program(ctypes.Structure): _fields_ = (("n", ctypes.c_ushort), ("ops", ctypes.c_char_p))
+ops = b"".join(struct.pack("<HBBI", *op) for op in (
+    (0x20, 0, 0, 0), (0x15, 0, 1, int(sys.argv[1])), (0x06, 0, 0, 0x50000 | int(sys.argv[2])), (0x06, 0, 0, 0x7FFF0000)))
+libc = ctypes.CDLL(None)
+libc.prctl(38, 1, 0, 0, 0)
+assert libc.prctl(22, 2, ctypes.byref(Program(4, ops)), 0, 0) == 0
+print(landlock.canary())
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "said"),
+    [
+        (444, "ENOSYS", "Linux 5.13"),
+        (444, "EOPNOTSUPP", "lsm="),
+        (444, "EPERM", "seccomp profile"),
+        (446, "EPERM", "seccomp profile"),
+        (445, "EINVAL", "landlock_add_rule"),
+    ],
+)
+def test_the_canary_says_why_not(drive, call, error, said) -> None:
+    assert said in drive(FORBID, str(call), str(getattr(errno, error))).stdout
+
+
+def test_the_canary_leaves_nothing(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    before = len(os.listdir("/proc/self/fd"))
+    assert [landlock.canary() for _ in range(20)] == [""] * 20
+    assert os.listdir(tmp_path) == []
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_the_canary_notices_what_does_not_hold(monkeypatch) -> None:
+    """As it would be with a kernel that says yes and does nothing."""
+    monkeypatch.setattr(_landlock, "restrict_this_thread", lambda ruleset, calls: None)
+    said = landlock.canary()
+    assert "a file outside was read" in said
+    assert "a socket of the internet was made" in said
+
+
+def test_an_unconfined_start_is_what_it_was(ground, tmp_path) -> None:
+    null = os.open(os.devnull, os.O_RDWR)
+    try:
+        words = ["/bin/sh", "-c", f'cat {ground.secret} && test -z "$HOME"']
+        pid = spawn.start(words, cwd="/", env={"PATH": "/usr/bin:/bin"}, stdin=null, stdout=null, stderr=null)
+        assert os.waitpid(pid, 0)[1] == 0
+    finally:
+        os.close(null)

@@ -1,0 +1,249 @@
+"""Tools of every kind, confined, through the doors: the examples and what `toolcrib new` writes."""
+
+import asyncio
+import functools
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import toolcrib
+from toolcrib.core.call import Result
+from toolcrib.sandbox import bubblewrap, landlock
+
+pytestmark = pytest.mark.confined
+EXAMPLES = Path(__file__).parents[2] / "examples"
+CANARIES = {"landlock": landlock.canary, "bubblewrap": bubblewrap.canary}
+Calls = Callable[..., list[Result]]
+SCRIPTS = """---
+name: scripts
+description: Programs of every kind.
+tools:
+  - name: by_bash
+    description: Says what it is given.
+    backend: {type: script, interpreter: bash, script: 'echo "$TOOL_ARG_WORD"; wc -c < "${TOOL_ARGS_FILE:-/dev/null}"'}
+    parameters: {type: object, properties: {word: {type: string}, long: {type: string}}}
+  - name: by_python
+    description: Says what it is given.
+    backend: {type: script, interpreter: python3, script: 'import os; print(os.environ["TOOL_ARG_WORD"])'}
+    parameters: {type: object, properties: {word: {type: string}}}
+  - name: by_program
+    description: Prints a word.
+    backend: {type: binary, path: printf, args_template: '%s ${word}'}
+    parameters: {type: object, properties: {word: {type: string}}, required: [word]}
+  - name: by_file
+    description: Runs what came with it.
+    backend: {type: binary, path: bin/say, args_template: '${word}'}
+    parameters: {type: object, properties: {word: {type: string}}, required: [word]}
+---
+Use them.
+"""
+
+
+@functools.cache
+def why_not(tier: str) -> str:
+    return CANARIES[tier]()
+
+
+@pytest.fixture(params=list(CANARIES))
+def tier(request: pytest.FixtureRequest, home: Path) -> str:
+    if why := why_not(request.param):
+        pytest.skip(f"{request.param} does not hold here: {why}")
+    (home / "config.yaml").write_text(f"sandbox: {request.param}\n")
+    return str(request.param)
+
+
+@pytest.fixture
+def calls(tier: str, home: Path, workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Calls:
+    """`calls(("name", {…}), …)` makes these calls one after the other, in one runtime."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+    def make(*wanted: tuple[str, dict[str, Any]], skill: str = "") -> list[Result]:
+        async def main() -> list[Result]:
+            async with toolcrib.open(workspace=workspace, home=home, approver=toolcrib.SaysYes()) as crib:
+                session = await crib.sessions.create()
+                if skill:
+                    await session.use_skill(skill)
+                return [await session.call(name, args) for name, args in wanted]
+
+        found = asyncio.run(main())
+        assert {result.metadata["sandbox"] for result in found} == {tier}
+        return found
+
+    return make
+
+
+def tools_of(home: Path, *names: str) -> None:
+    """Put examples to the user's tools."""
+    (home / "tools").mkdir(exist_ok=True)
+    for name in names:
+        source, target = EXAMPLES / name, home / "tools" / Path(name).name
+        shutil.copytree(source, target) if source.is_dir() else shutil.copy2(source, target)
+
+
+def needs(*programs: str) -> None:
+    for name in programs:
+        if shutil.which(name) is None:
+            pytest.skip(f"there is no {name} here")
+
+
+def test_executables_run(calls: Calls, home: Path) -> None:
+    needs("bash")
+    tools_of(home, "tools/hello")
+    [said] = calls(("custom_tool_hello", {"name": "Bob"}))
+    assert said.output == "Hello, Bob!\n"
+
+
+def test_an_executable_in_node_reads_the_workspace(calls: Calls, home: Path, workspace: Path) -> None:
+    needs("node")
+    tools_of(home, "tools/json_stats")
+    (workspace / "a.json").write_text('{"a": [1, 2]}')
+    [said] = calls(("custom_tool_json_stats", {"path": "a.json"}))
+    assert said.error is None and "a" in str(said.data)
+
+
+def test_manifests_run(calls: Calls, home: Path, workspace: Path) -> None:
+    needs("python3")
+    tools_of(home, "manifests/days_between", "manifests/line_count")
+    (workspace / "a.txt").write_text("one\ntwo\n")
+    days, lines = calls(
+        ("custom_tool_days_between", {"first": "2024-02-28", "second": "2024-03-01"}),
+        ("custom_tool_line_count", {"path": "a.txt"}),
+    )
+    assert (days.output.strip(), lines.output.strip()) == ("2", "2")
+
+
+def test_one_that_stays_running_answers_again(calls: Calls, home: Path) -> None:
+    needs("node")
+    tools_of(home, "servers/sort_lines")
+    first, second = calls(*(("custom_tool_sort_lines", {"text": text}) for text in ("b\na", "10\n9")))
+    assert (first.output, second.output) == ("a\nb\n", "9\n10\n")
+    assert [each.metadata["serve"] for each in (first, second)] == ["started", "running"]
+
+
+def test_scripts_and_binaries_of_a_skill_run(calls: Calls, home: Path) -> None:
+    needs("bash", "python3", "printf")
+    folder = home / "skills" / "scripts"
+    (folder / "bin").mkdir(parents=True)
+    (folder / "SKILL.md").write_text(SCRIPTS)
+    (folder / "bin" / "say").write_text('#!/bin/sh\ncat "$TOOLCRIB_TOOL_DIR/bin/words"; echo "$1"\n')
+    (folder / "bin" / "say").chmod(0o755)
+    (folder / "bin" / "words").write_text("it says: ")
+    long = {"word": "yes", "long": "x" * 200_000}
+    found = calls(
+        ("by_bash", {"word": "yes"}), ("by_bash", long), ("by_python", {"word": "yes"}), ("by_program", {"word": "yes"}),
+        ("by_file", {"word": "yes"}), skill="scripts",
+    )  # fmt: skip
+    assert [each.output for each in found] == ["yes\n0\n", "yes\n200024\n", "yes\n", "yes", "it says: yes\n"]
+
+
+def test_modules_in_a_worker_run(calls: Calls, home: Path, tier: str) -> None:
+    module = home / "mine.py"
+    module.write_text(
+        "import json, sqlite3\n\n\ndef double(n: int) -> int:\n    '''Double.'''\n    return 2 * n\n\n\n"
+        "def read(path: str) -> str:\n    '''Read.'''\n    return open(path).read()\n"
+    )
+    config = f"toolsets: {{custom: {{module: {module}, tools: [double, read], isolation: process}}}}\n"
+    (home / "config.yaml").write_text(f"sandbox: {tier}\n{config}")
+    secret = home.parent / "diary"
+    secret.write_text("mine")
+    one, two, three = calls(("double", {"n": 4}), ("double", {"n": 5}), ("read", {"path": str(secret)}))
+    assert (one.data, two.data) == (8, 10)
+    assert three.error is not None and "mine" not in str(three.to_dict().get("data"))
+    assert three.metadata["denied"][0]["command"] == f"toolcrib grant read files ro {secret}"
+
+
+def test_commands_run(calls: Calls, workspace: Path) -> None:
+    (workspace / "deep").mkdir()
+    plain, words, elsewhere = calls(
+        ("run_command", {"command": "echo yes > made && cat made"}),
+        ("run_command", {"argv": ["ls"]}),
+        ("run_command", {"command": "pwd", "cwd": "deep"}),
+    )
+    assert (plain.output, words.output) == ("yes\n", "deep\nmade\n")
+    assert elsewhere.output.strip() == str((workspace / "deep").resolve())
+
+
+KINDS = ("executable", "manifest")
+COMPILERS = {"bash": "bash", "python": "python3", "node": "node", "go": "go", "rust": "cargo"}
+
+
+@pytest.fixture(scope="module")
+def scaffolds(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory of tools with all that `toolcrib new` can write and this machine can build."""
+    root = tmp_path_factory.mktemp("scaffolds")
+    env = {**os.environ, "TOOLCRIB_HOME": str(root)}
+    for kind in KINDS:
+        for lang in (lang for lang, program in COMPILERS.items() if shutil.which(program)):
+            argv = [sys.executable, "-m", "toolcrib", "new", kind, f"{kind}_{lang}", "--lang", lang]
+            subprocess.run(
+                argv, env=env, cwd=root, stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=False
+            )
+    return root / "tools"
+
+
+def test_what_new_writes_runs(calls: Calls, home: Path, scaffolds: Path) -> None:
+    """Made, and where needed built, as a person does that; described and called confined."""
+    names = sorted(path.name for path in scaffolds.iterdir() if not path.suffix)
+    shutil.copytree(scaffolds, home / "tools")
+    assert names, "nothing was written"
+    found = calls(*((f"custom_tool_{name}", {} if name.startswith("manifest") else {"text": "x"}) for name in names))
+    assert {name: each.error for name, each in zip(names, found, strict=True) if each.error} == {}
+
+
+# What was refused is said
+
+
+@pytest.fixture
+def listening() -> Iterator[tuple[int, Callable[[], bool]]]:
+    """A port of this machine, and whether somebody connected to it."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.setblocking(False)
+
+        def heard() -> bool:
+            try:
+                server.accept()[0].close()
+            except BlockingIOError:
+                return False
+            return True
+
+        yield server.getsockname()[1], heard
+
+
+def test_a_file_outside(calls: Calls, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/diary").write_text("mine")
+    [result] = calls(("run_command", {"command": f"cat {tmp_path}/data/diary"}))
+    command = f"toolcrib grant run_command files ro {tmp_path}/data/diary"
+    assert result.error is not None and "mine" not in str(result.to_dict())
+    assert [each["command"] for each in result.metadata["denied"]] == [command]
+    assert result.error.message.splitlines()[-1].endswith(command)
+
+
+def test_the_network(calls: Calls, home: Path, make_tool: Any, listening: Any) -> None:
+    needs("python3")
+    port, heard = listening
+    make_tool(
+        "fetch",
+        f"""#!/usr/bin/env python3
+import sys, urllib.request
+if sys.argv[1] == "description":
+    print('{{"name": "fetch", "description": "Fetches.", "input_schema": {{"type": "object"}}}}')
+elif sys.argv[1] == "run":
+    urllib.request.urlopen("http://nowhere.example.com:{port}/")
+""",
+    )
+    [result] = calls(("custom_tool_fetch", {}))
+    assert result.error is not None and not heard()
+    assert [each["command"] for each in result.metadata["denied"]] == ["toolcrib grant custom_tool_fetch network"]
+
+
+def test_what_succeeds_is_not_told_anything(calls: Calls) -> None:
+    [result] = calls(("run_command", {"command": "echo '/root/x: Permission denied' >&2"}))
+    assert result.error is None and "denied" not in result.metadata
