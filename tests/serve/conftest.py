@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from tests.unconfined import unconfined
 
 from toolcrib.core.call import ErrorInfo, ProgressSink, Result
 from toolcrib.core.schema import Schema
@@ -172,7 +173,7 @@ def workshop(tmp_path: Path) -> "Workshop":
     shutil.copytree(ROOT / "examples" / "tools", home / "tools")
     (home / "tools" / "slow").write_text(SLOW)
     (home / "tools" / "slow").chmod(0o755)
-    return Workshop(home, workspace)
+    return Workshop(unconfined(home), workspace)
 
 
 class Workshop(NamedTuple):

@@ -114,8 +114,12 @@ def test_the_end_of_the_input_ends_the_tool_and_the_server(served: Served) -> No
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 0), (signal.SIGINT, 130), (signal.SIGHUP, 0)])
-def test_a_signal_ends_the_tool_and_the_server(served: Served, number: signal.Signals, status: int) -> None:
+def test_a_second_signal_ends_the_tool_and_the_server(served: Served, number: signal.Signals, status: int) -> None:
     watched = served.start_slow()
+    served.process.send_signal(number)
+    refused = {"code": "ENGINE_NOT_AVAILABLE"}
+    while served.ask("tools/call", {"name": "no_such_tool"})["error"].get("data") != refused:
+        pass  # the first one has come when new calls are refused
     served.process.send_signal(number)
     assert served.process.wait(20) == status
     assert ends(watched)

@@ -82,6 +82,16 @@ def test_due_is_what_is_too_old_and_the_oldest_of_what_is_too_much(kept) -> None
     assert len(kept.all()) == 5
 
 
+def test_a_runtime_that_lives_long_makes_room_again_and_again(home) -> None:
+    """What a server keeps is bounded while it runs, not only when it starts; the newest are there."""
+    kept = ArtifactFiles(Home(home), max_total=100_000)
+    for number in range(1000):
+        put(kept, f"a{number}", b"x" * 1000, age=1000 - number)
+    left = kept.all()
+    assert sum(each.bytes for each in left) <= 150_000
+    assert [each.id for each in left[:50]] == [f"a{number}" for number in range(999, 949, -1)]
+
+
 def test_one_that_vanishes_meanwhile_is_no_fault(kept, monkeypatch) -> None:
     put(kept, "a")
     monkeypatch.setattr(os, "listdir", lambda path: ["a", "gone"])

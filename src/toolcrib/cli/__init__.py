@@ -1,6 +1,21 @@
 """The command line: `toolcrib VERB`. One file per verb, imported when the verb is typed and not before."""
 
+import errno
 import sys
+
+_ROOM = "make room there, and try again"
+_FEWER = "try again when less is running"
+_NEXT_STEPS = {
+    errno.ENOSPC: _ROOM,
+    errno.EDQUOT: _ROOM,
+    errno.EROFS: "make it writable, or name another home in TOOLCRIB_HOME",
+    errno.EMFILE: "raise the limit of open files (ulimit -n), and try again",
+    errno.ENFILE: _FEWER,
+    errno.EAGAIN: _FEWER,
+    errno.ENOMEM: _FEWER,
+    errno.EIO: "the disk does not answer as it should: see the system's log",
+}
+"""What to do about what the machine has no more of."""
 
 VERBS = {
     "list": "the tools on offer, and what is not and why",
@@ -39,10 +54,21 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except OSError as exc:  # a full disk, a directory that is gone, a file that cannot be read
-        from ._text import visible
+        return _report(exc, as_json="--json" in words)
 
-        print(f"toolcrib: {visible(str(exc))}", file=sys.stderr)
-        return 1
+
+def _report(exc: OSError, *, as_json: bool) -> int:
+    """Say what the machine refused. Nothing is imported for it: there may be no descriptor left to open a file with."""
+    advice = _NEXT_STEPS.get(exc.errno or 0)
+    code, message = ("RESOURCE_EXHAUSTED", f"{exc}; {advice}") if advice else ("EXECUTION_ERROR", str(exc))
+    text = message.encode("ascii", "backslashreplace").decode()
+    shown = "".join(char if " " <= char <= "~" else f"\\x{ord(char):02x}" for char in text)
+    print(f"{code} {shown}" if advice else f"toolcrib: {shown}", file=sys.stderr)
+    if as_json:
+        quoted = "".join(char if " " <= char <= "~" and char not in '"\\' else f"\\u{ord(char):04x}" for char in text)
+        error = f'{{"code": "{code}", "message": "{quoted}", "details": null}}'
+        print(f'{{"success": false, "data": null, "error": {error}, "metadata": {{}}}}')
+    return 1
 
 
 def _run(words: list[str]) -> int:

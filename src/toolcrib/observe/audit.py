@@ -10,7 +10,7 @@ import errno
 import os
 import time
 from collections.abc import Callable
-from fcntl import LOCK_EX, LOCK_UN, flock
+from fcntl import LOCK_EX, LOCK_NB, LOCK_UN, flock
 from hashlib import sha256
 from typing import Any
 
@@ -24,6 +24,9 @@ _BALLAST = 64 * 1024
 _TAIL = 256 * 1024
 _MAX_NAMES = 64
 _MAX_TEXT = 200
+LOCK_SECONDS = 5.0
+"""How long others may hold the lock: one that was stopped while it wrote must not stop everybody for good."""
+_LONGEST_PAUSE = 0.001
 
 
 class Audit:
@@ -126,7 +129,10 @@ class Audit:
             record = self._conceal(record)
         if self._file < 0 or self._owner != os.getpid():
             self._open()
-        flock(self._lock, LOCK_EX)
+        try:
+            flock(self._lock, LOCK_EX | LOCK_NB)
+        except BlockingIOError:
+            self._wait_for_lock()
         try:
             now = record["time"] = time.time()
             if now >= self._until:  # asked under the lock: nobody else can still be writing the old month's file
@@ -137,6 +143,18 @@ class Audit:
             self._write(size, record)
         finally:
             flock(self._lock, LOCK_UN)
+
+    def _wait_for_lock(self) -> None:
+        pause, until = 0.00005, time.monotonic() + LOCK_SECONDS
+        while True:
+            time.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+            try:
+                return flock(self._lock, LOCK_EX | LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() > until:
+                    held = f"another process has held the lock for {LOCK_SECONDS:g} s"
+                    raise BlockingIOError(errno.EAGAIN, held, f"{os.path.dirname(self._path)}/.lock") from None
 
     def _write(self, size: int, record: dict[str, Any]) -> None:
         number = record["n"] = self._number + 1

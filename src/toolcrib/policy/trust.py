@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from ..core.errors import ConfigError, InvalidJson
 from ..core.jsontext import dump, parse
+from ._alone import alone
 from .project_files import PROJECT_DIR, Changes, Entry, StatDigests, compared, key, project_files, read_below
 
 __all__ = ["GOVERNING", "PROJECT_DIR", "Record", "Trust"]
@@ -125,17 +126,19 @@ class Trust:
         Raises:
             OSError: it could not be written down.
         """
-        at, records = os.path.realpath(project), dict(self._read())
-        seen = {entry.path: entry.to_record() for entry in files}
-        records[at] = {"identity": _identity(at), "at": time.time(), "files": seen}
-        self._save(records)
+        at, seen = os.path.realpath(project), {entry.path: entry.to_record() for entry in files}
+        with alone(self._path):
+            self._save(self._read() | {at: {"identity": _identity(at), "at": time.time(), "files": seen}})
 
     def remove(self, project: str) -> bool:
-        """Says whether it was trusted."""
-        records = dict(self._read())
-        found = records.pop(os.path.realpath(project), None) is not None
-        if found:
-            self._save(records)
+        """Says whether it was trusted. Raises: `OSError`, where that could not be written down."""
+        if not os.path.exists(self._path):
+            return False
+        with alone(self._path):
+            records = dict(self._read())
+            found = records.pop(os.path.realpath(project), None) is not None
+            if found:
+                self._save(records)
         return found
 
     def _read(self) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from ..store.home import Home
 from .grpc_approvals import APPROVER_KEY
 from .grpc_listen import own_address
 from .grpc_messages import from_message
-from .grpc_status import CODE_KEY
+from .grpc_status import CODE_KEY, RETRY_KEY
 from .grpc_token import FOLDER, TOKEN_FILE, read_token
 from .v1 import tool_service_pb2 as pb
 from .v1 import tool_service_pb2_grpc as pb_grpc
@@ -203,5 +203,7 @@ def _readable() -> Iterator[None]:
     try:
         yield
     except grpc.aio.AioRpcError as exc:
-        code = dict(exc.trailing_metadata() or ()).get(CODE_KEY) or _CODES.get(exc.code(), "EXECUTION_ERROR")
-        raise ToolcribError(exc.details() or exc.code().name, code=str(code)) from None
+        said = dict(exc.trailing_metadata() or ())
+        code = said.get(CODE_KEY) or _CODES.get(exc.code(), "EXECUTION_ERROR")
+        details = {"retry_after": float(said[RETRY_KEY])} if RETRY_KEY in said else None
+        raise ToolcribError(exc.details() or exc.code().name, code=str(code), details=details) from None

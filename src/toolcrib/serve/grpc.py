@@ -21,6 +21,7 @@ from .grpc_crib import SessionCrib
 from .grpc_door import Collected, Door
 from .grpc_front import Front
 from .grpc_listen import Address, listen_tcp, listen_unix, own_folder, private_socket, publish, withdraw
+from .grpc_once import Once
 from .grpc_refusals import Record, Refusals
 from .grpc_service import Rights, ToolService
 from .v1 import tool_service_pb2 as pb
@@ -29,7 +30,7 @@ from .v1 import tool_service_pb2_grpc as pb_grpc
 MESSAGE_BYTES = 16 * 1024 * 1024
 HEAD_ROOM = 1000
 """Requests beyond the calls under way, so that a crowded server can still be asked, and told to cancel."""
-DRAIN_SECONDS = 5.0
+DRAIN_SECONDS = 10.0
 KEEPALIVE_MS = 60_000
 SERVICE = pb.DESCRIPTOR.services_by_name["ToolService"].full_name
 
@@ -89,7 +90,9 @@ async def listening(crib: SessionCrib, settings: Settings, *, home: Home, record
         ToolcribError: it cannot listen there.
     """
     refusals, calls = Refusals(record), Calls(most=settings.queue)
-    service = ToolService(crib, approvals=Approvals(home), rights=settings.rights, calls=calls, refusals=refusals)
+    service = ToolService(
+        crib, approvals=Approvals(home), rights=settings.rights, calls=calls, once=Once(home), refusals=refusals
+    )
     door = Door(_methods(service, with_reflection=settings.reflection), token=settings.token, refusals=refusals)
     most = settings.queue + HEAD_ROOM
     server = grpc.aio.server(

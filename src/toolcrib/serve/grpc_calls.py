@@ -9,6 +9,8 @@ from ..core.errors import ToolcribError
 
 QUEUE, QUEUE_BYTES = 10_000, 256 * 1024 * 1024
 NAME_LENGTH = 128
+RETRY_SECONDS = 1.0
+"""How long to wait before one asks a crowded server again."""
 
 
 class UnderWay:
@@ -50,7 +52,7 @@ class Calls:
         """
         if len(self._all) >= self._most or self._bytes + size > self._most_bytes:
             message = f"{len(self._all)} calls ({self._bytes} bytes) are under way; wait for some of them"
-            raise ToolcribError(message, code="RESOURCE_EXHAUSTED")
+            raise ToolcribError(message, code="RESOURCE_EXHAUSTED", details={"retry_after": RETRY_SECONDS})
         if len(name) > NAME_LENGTH:
             raise ToolcribError(f"a call_id has at most {NAME_LENGTH} characters", code="VALIDATION_ERROR")
         key = (session, name)

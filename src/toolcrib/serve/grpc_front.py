@@ -163,7 +163,11 @@ class Front:
             self._let_in(self._forget(newcomer), newcomer.said)
 
     def _let_in(self, caller: socket.socket, said: bytes) -> None:
-        inner = socket.socket(socket.AF_UNIX)
+        try:
+            inner = socket.socket(socket.AF_UNIX)
+        except OSError:  # no descriptor is left; who is in comes first
+            caller.close()
+            return
         try:
             inner.connect(self._inner)
         except OSError:

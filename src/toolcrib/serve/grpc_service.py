@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+from functools import partial
 from typing import NamedTuple
 
 from grpc.aio import ServicerContext
@@ -16,11 +17,12 @@ from .grpc_calls import Calls, UnderWay
 from .grpc_crib import Session, SessionCrib
 from .grpc_door import explained
 from .grpc_feed import Feed
-from .grpc_messages import is_long, plain, to_message, tool_message
+from .grpc_messages import is_long, plain, tool_message
+from .grpc_once import Once
 from .grpc_refusals import Refusals
 from .grpc_status import abort
 from .grpc_token import bears
-from .mcp import STALE
+from .mcp import is_stale
 from .v1 import tool_service_pb2 as pb
 from .v1 import tool_service_pb2_grpc as pb_grpc
 
@@ -41,10 +43,10 @@ class ToolService(pb_grpc.ToolServiceServicer):
     """One crib, for all who come in by the door."""
 
     def __init__(
-        self, crib: SessionCrib, *, approvals: Approvals, rights: Rights, calls: Calls, refusals: Refusals
+        self, crib: SessionCrib, *, approvals: Approvals, rights: Rights, calls: Calls, once: Once, refusals: Refusals
     ) -> None:
         self._crib, self._approvals, self._rights = crib, approvals, rights
-        self._calls, self._refusals = calls, refusals
+        self._calls, self._once, self._refusals = calls, once, refusals
         self._catalog = Catalog(crib, changed=lambda: None)
 
     @explained
@@ -56,7 +58,10 @@ class ToolService(pb_grpc.ToolServiceServicer):
 
     @explained
     async def EndSession(self, request: pb.EndSessionRequest, context: ServicerContext) -> pb.EndSessionResponse:
-        return pb.EndSessionResponse(ended=await self._crib.sessions.end(request.session_id))
+        ended = await self._crib.sessions.end(request.session_id)
+        if ended:
+            self._once.forget(request.session_id)
+        return pb.EndSessionResponse(ended=ended)
 
     @explained
     async def UseSkill(self, request: pb.UseSkillRequest, context: ServicerContext) -> pb.UseSkillResponse:
@@ -113,13 +118,16 @@ class ToolService(pb_grpc.ToolServiceServicer):
     async def CallTool(self, request: pb.CallToolRequest, context: ServicerContext) -> pb.ToolResult:
         session = await self._session(request.session_id)
         with self._calls.place(session.id, request.call_id, size=request.ByteSize()) as call:
-            try:
-                result = await self._called(request, session)
-            except asyncio.CancelledError:
-                if not call.give_up():
-                    raise
-                result = _CANCELLED
-            return to_message(result)
+
+            async def called() -> Result:
+                try:
+                    return await self._called(request, session)
+                except asyncio.CancelledError:
+                    if not call.give_up():
+                        raise
+                    return _CANCELLED
+
+            return await self._once.run(session.id, request, called)
 
     async def CallToolStream(self, request: pb.CallToolRequest, context: ServicerContext) -> None:
         try:
@@ -127,8 +135,9 @@ class ToolService(pb_grpc.ToolServiceServicer):
             name = request.call_id or new_id()
             with self._calls.place(session.id, name, size=request.ByteSize()) as call:
                 await context.write(pb.CallToolEvent(started=pb.Started(call_id=name)))
-                result = await self._told(request, session, call, context)
-                await context.write(pb.CallToolEvent(result=to_message(result)))
+                told = partial(self._told, request, session, call, context)
+                result = await self._once.run(session.id, request, told)
+                await context.write(pb.CallToolEvent(result=result))
         except ToolcribError as exc:
             await abort(context, exc)
 
@@ -171,7 +180,7 @@ class ToolService(pb_grpc.ToolServiceServicer):
         seconds = _seconds(request.timeout_seconds)
         await self._catalog.refresh(within=CALL_SECONDS)
         result = await session.call(name, args, timeout=seconds, dry_run=dry_run, progress=feed)
-        if result.error is not None and result.error.code in STALE and await self._catalog.refresh():
+        if is_stale(result) and await self._catalog.refresh():
             result = await session.call(name, args, timeout=seconds, dry_run=dry_run, progress=feed)
         if is_long(result):
             result = await asyncio.to_thread(self._crib.viewable, result)

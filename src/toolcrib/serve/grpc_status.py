@@ -7,6 +7,8 @@ from ..core.errors import ToolcribError
 
 CODE_KEY = "toolcrib-code"
 """The trailing metadata that holds our own code."""
+RETRY_KEY = "retry-after"
+"""And in how many seconds it is worth asking again, where the server is only crowded."""
 MESSAGE_BYTES = 2000
 """Longest message: it travels as a header, and those are short."""
 
@@ -51,7 +53,10 @@ STATUS: dict[str, grpc.StatusCode] = {
 async def abort(context: grpc.aio.ServicerContext, failure: ToolcribError) -> None:
     """End a request with what is wrong. Does not return."""
     status = STATUS.get(failure.code, _S.INTERNAL)
-    await context.abort(status, header_text(str(failure)), trailing_metadata=((CODE_KEY, failure.code),))
+    trailing = [(CODE_KEY, failure.code)]
+    if isinstance(failure.details, dict) and (seconds := failure.details.get("retry_after")):
+        trailing.append((RETRY_KEY, f"{seconds:g}"))
+    await context.abort(status, header_text(str(failure)), trailing_metadata=tuple(trailing))
 
 
 def header_text(text: str) -> str:

@@ -27,8 +27,15 @@ BATCH_MESSAGES = 256
 PROGRESS_BYTES = 1024
 DISCOVERY_MS = 3_600_000
 
-STALE = ("TOOL_NOT_FOUND", "TOOL_PIN_MISMATCH")
-"""Nothing ran, because what the crib knows of the tool is no longer so: read again, and try once more."""
+_STALE = ("TOOL_NOT_FOUND", "TOOL_PIN_MISMATCH")
+
+
+def is_stale(result: Result) -> bool:
+    """Whether nothing ran because what the crib knows of the tool is no longer so: read again, and try once more.
+
+    A tool can say the same of another, after it ran; what ran is not run again.
+    """
+    return result.error is not None and result.error.code in _STALE and not result.metadata.get("attempts")
 
 
 class Request(NamedTuple):
@@ -64,6 +71,8 @@ class McpHandler:
         """Requests of our own that the client has not answered."""
         self._asks = itertools.count(1)
         self._can_be_asked = False
+        self.refusing = False
+        """The server is about to end: what is under way may finish, and nothing new begins."""
         self._listeners = Listeners(outlet.send)
         self._catalog = Catalog(crib, changed=self._listeners.tell)
         both: dict[str, Method] = {"tools/list": self._list, "tools/call": self._call}
@@ -243,13 +252,16 @@ class McpHandler:
             raise RpcFault(INVALID_PARAMS, "name is a string")
         if not isinstance(args, dict | None):
             raise RpcFault(INVALID_PARAMS, "arguments is an object")
+        if self.refusing:
+            message = "the server is ending and takes no new calls; nothing ran. Start it again, and call then"
+            raise ToolcribError(message, code="ENGINE_NOT_AVAILABLE")
         progress = self._progress(request, running)
         try:
             tool = await self._catalog.tool(name)
         except ToolcribError as exc:
             return self._complete(request, answer(Result(error=explain(exc)), None, request.revision))
         result = await self._crib.call(name, args or {}, progress=progress)
-        if result.error is not None and result.error.code in STALE and await self._catalog.refresh():
+        if is_stale(result) and await self._catalog.refresh():
             tool = await self._catalog.tool(name)
             result = await self._crib.call(name, args or {}, progress=progress)
         if result.error is not None and result.error.code == "TOOL_NOT_FOUND" and tool is None:

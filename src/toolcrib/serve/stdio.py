@@ -29,6 +29,8 @@ UNREAD_BYTES = 1024 * 1024
 """With more than this under way, or unread by the client, nothing more is read: the client waits, not we."""
 GRACE_SECONDS = 0.5
 """From the end of the input to the end of the calls: enough for what is nearly done."""
+DRAIN_SECONDS = 10.0
+"""From the first signal to the end of the calls. A second one ends them at once."""
 FLUSH_SECONDS = 1.0
 WATCH_SECONDS = 2.0
 
@@ -45,6 +47,8 @@ async def serve_stdio(
     pause: Pause = asyncio.sleep,
 ) -> signal.Signals | None:
     """Serve until the input ends, the client is gone or a signal comes. Returns that signal.
+
+    A signal lets what is under way finish, for a while; a second one, or one after the end of the input, does not.
 
     `approver` is told of the client, and asks it. `pause` is what passes between two looks for changed tools.
 
@@ -64,13 +68,13 @@ class StdioServer:
         self._loop = asyncio.get_running_loop()
         self._lines = Lines(LINE_BYTES)
         self._inlet = Inlet(source, on_chunk=self._take, on_end=self._input_ended)
-        self._outbox = Outbox(sink, on_less=self._relieve, on_gone=partial(self._finish, now=True))
+        self._outbox = Outbox(sink, on_less=self._relieve, on_gone=partial(self._finish, within=0.0))
         self.handler = McpHandler(crib, outlet=self, version=version)
         self._tasks: dict[asyncio.Task[None], int] = {}
         self._bytes = 0
         self._crowd_waits = False
         self._over = asyncio.Event()
-        self._grace: float | None = GRACE_SECONDS
+        self._timers: list[asyncio.TimerHandle] = []
         self._ended_by: signal.Signals | None = None
 
     async def run(self, pause: Pause = asyncio.sleep) -> signal.Signals | None:
@@ -80,9 +84,11 @@ class StdioServer:
                 self._inlet.resume()
                 await self._over.wait()
                 self.handler.close()
-                if self._tasks:
-                    await asyncio.wait(self._tasks, timeout=self._grace)
+                while self._tasks:
+                    await asyncio.wait(self._tasks)
         finally:
+            for timer in self._timers:
+                timer.cancel()
             self._crowd_waits = False
             self._inlet.pause()
             await self._end([watch, *self._tasks])
@@ -145,15 +151,28 @@ class StdioServer:
     def _input_ended(self) -> None:
         self._start(self._lines.rest())
         # Whoever closed a pipe has left; whoever gave a file wants all of its answers.
-        self._grace = None if self._inlet.is_file else GRACE_SECONDS
-        self._finish(now=False)
+        self._finish(within=None if self._inlet.is_file else GRACE_SECONDS)
 
-    def _finish(self, by: signal.Signals | None = None, *, now: bool) -> None:
-        self._ended_by = by
+    def _signalled(self, by: signal.Signals) -> None:
+        if self._over.is_set():
+            self._finish(within=0.0)
+            return
+        self._ended_by, self.handler.refusing = by, True
+        self._finish(within=DRAIN_SECONDS)
+
+    def _finish(self, *, within: float | None) -> None:
+        """Come to an end: when nothing is under way any more, or after so many seconds. The shortest word counts."""
         self._over.set()
-        if now:
-            for task in self._tasks:
-                task.cancel()
+        if within == 0:
+            self._give_up()
+        elif within is not None:
+            self._timers.append(self._loop.call_later(within, self._give_up))
+
+    def _give_up(self) -> None:
+        self._crowd_waits = False
+        self._inlet.pause()
+        for task in self._tasks:
+            task.cancel()
 
     async def _end(self, tasks: Iterable["asyncio.Task[None]"]) -> None:
         for task in tasks:
@@ -170,7 +189,7 @@ class StdioServer:
         here = threading.current_thread() is threading.main_thread()
         wanted = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP) if here else ()
         for number in wanted:
-            self._loop.add_signal_handler(number, partial(self._finish, number, now=True))
+            self._loop.add_signal_handler(number, partial(self._signalled, number))
         try:
             yield
         finally:

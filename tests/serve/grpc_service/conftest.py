@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.unconfined import unconfined
 
 import toolcrib
 from toolcrib.core.context import Context
@@ -135,7 +136,7 @@ def home() -> Iterator[Path]:
     """The path of a socket is short, and pytest's own directories are long."""
     place = Path(tempfile.mkdtemp(prefix="tc")).resolve()
     (place / "home").mkdir(mode=0o700)
-    yield place / "home"
+    yield unconfined(place / "home")
     shutil.rmtree(place)
 
 

@@ -233,7 +233,7 @@ async def test_two_calls_under_way_have_two_names(serving: Any) -> None:
         assert (caught.value.code, rig.ran) == ("VALIDATION_ERROR", ["wait_forever"])
         rig.release.set()
         assert (await waiting).data == "released"
-        assert (await client.call(session, "count", {"upto": 1}, call_id="a")).data == 1
+        assert (await client.call(session, "count", {"upto": 1}, call_id="b")).data == 1
 
 
 async def test_what_is_too_long_for_a_message_is_kept_as_an_artifact(serving: Any) -> None:
