@@ -4,12 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test soak lint bench clean peers proto
+.PHONY: help demo test soak mutants lint bench clean peers proto
 
 help:
 	@echo "make demo    see it work: list, call, refuse, time out, record"
 	@echo "make test    everything that must hold: ruff, mypy, the tests"
 	@echo "make soak    the tests once more, with those that try something often trying it for long"
+	@echo "make mutants change the guarding code in small ways, and see whether a test notices (ARGS=… chooses)"
 	@echo "make bench   speed beside floors and peers, as ratios"
 	@echo "make lint    ruff and mypy alone"
 	@echo "make proto   the Python stubs of the gRPC service, made anew"
@@ -24,6 +25,18 @@ test: $(VENV)/ready-dev lint
 
 soak: $(VENV)/ready-dev
 	TOOLCRIB_SOAK=1 $(BIN)/python -m pytest -n auto --dist worksteal
+
+# Whether the tests would notice a mistake; see tests/mutation. Linux only: the mutants run in a namespace of their own.
+MUTANTS := .venv-mutants
+mutants: $(MUTANTS)/ready
+	@$(MUTANTS)/bin/python tests/mutation/mutants.py $(ARGS)
+
+$(MUTANTS)/ready: pyproject.toml
+	@echo "installing mutmut and what the tests need into $(MUTANTS) …"
+	@test -x $(MUTANTS)/bin/python || $(PYTHON) -m venv $(MUTANTS)
+	@$(MUTANTS)/bin/python -m pip --disable-pip-version-check --quiet install --upgrade 'pip>=25.1'
+	@$(MUTANTS)/bin/python -m pip --disable-pip-version-check --quiet install --editable . --group dev 'mutmut>=3.8,<3.9'
+	@touch $@
 
 lint: $(VENV)/ready-dev
 	$(BIN)/ruff check .
