@@ -16,6 +16,7 @@ from bench.peers import PeersUnavailable, peer_versions
 from bench.report import WIDTH, document, missed, table
 from bench.rows import (
     code,
+    confined,
     discovery,
     executable,
     glob,
@@ -35,8 +36,8 @@ from bench.scratch import CompilerMissing, Scratch
 from bench.worker import WorkerFailed
 
 MODULES = (
-    executable, in_process, list_cold, discovery, manifests, mcp_stdio, judging, limits, warm, serve, code, references,
-    grep, glob, grpc,
+    executable, confined, in_process, list_cold, discovery, manifests, mcp_stdio, judging, limits, warm, serve, code,
+    references, grep, glob, grpc,
 )  # fmt: skip
 ROWS: dict[str, tuple[str, Callable[[Scratch], Row]]] = {m.NAME: (m.TITLE, m.ask) for m in MODULES}
 RESULTS = Path(__file__).parent / "results.json"
