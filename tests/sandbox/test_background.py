@@ -184,15 +184,16 @@ def test_its_temporary_directory_lives_as_long_as_it_does(yard: Any) -> None:
 
 def test_waiting_ends_with_the_time_the_output_or_the_program(yard: Any) -> None:
     async def story() -> None:
-        os.mkfifo(yard.root / "go")
-        job = begin(yard, "read line < go; echo said; read line < go")
+        for name in ("speak", "end"):  # two, because whoever opens one again too early finds the end of the first word
+            os.mkfifo(yard.root / name)
+        job = begin(yard, "read line < speak; echo said; read line < end")
         await job.wait(0.01)
         assert (job.look()[0].text, job.completed) == ("", None)
         waits = asyncio.create_task(job.wait(30))
-        (yard.root / "go").write_text("\n")
+        (yard.root / "speak").write_text("\n")
         await waits
         assert job.look()[0].text == "said\n"
-        (yard.root / "go").write_text("\n")
+        (yard.root / "end").write_text("\n")
         await job.wait(30)
         assert job.completed is not None
         await job.wait(30)  # there will be no news, and nobody waits for any
