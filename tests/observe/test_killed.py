@@ -1,14 +1,16 @@
-"""kill -9 of the caller at any moment loses no acknowledged record and leaves no process (Done-means 8, I7, I8)."""
+"""kill -9 of the caller at any moment loses no acknowledged record and leaves no process (I7, I8)."""
 
 import os
 
 import pytest
+from tests.unconfined import unconfined
 
 
 @pytest.mark.parametrize(
     ("kind", "kills"), [("note", 40), ("note", 40), ("custom_tool_echo", 20), ("custom_tool_hang", 10)]
 )
-def test_no_acknowledged_record_is_lost(script, answer, make_tool, kind, kills) -> None:
+def test_no_acknowledged_record_is_lost(script, answer, home, make_tool, kind, kills) -> None:
+    unconfined(home)
     about = '[ "$1" = description ] && echo \'{"name": "%s", "description": "d", "input_schema": {}}\' && exit\n'
     make_tool("echo", "#!/bin/sh\n" + about % "echo" + "exec cat\n")
     make_tool("hang", "#!/bin/sh\n" + about % "hang" + "setsid sleep 60 & exec sleep 60\n")

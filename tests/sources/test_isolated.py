@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.unconfined import unconfined
 
 import toolcrib
 from toolcrib.testing import ScriptedApprover
@@ -283,6 +284,7 @@ asyncio.run(main(*sys.argv[1:]))
 def test_a_thousand_calls_leave_nothing(modules) -> None:
     """In a process of its own: in this one, what other tests used may close its descriptors meanwhile."""
     modules.write("def f(n: int) -> int:\n  return n\n", "f")
+    unconfined(modules.home)
     words = [sys.executable, "-c", A_THOUSAND, str(modules.home), str(modules.workspace)]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as caller:
         told = json.loads(caller.stdout.readline() or "null")
