@@ -477,12 +477,20 @@ def test_a_call_that_is_given_up_leaves_nothing(home: Path, workspace: Path) -> 
 # What it prints while it runs
 
 
+TOLD = "said=$((said + 1)); until [ -e told-$said ]; do sleep 0.01; done"
+"""In a command: go on when the next line has been told."""
+
+
 def told(home: Path, workspace: Path, text: str) -> list[tuple[float, float | None, str | None]]:
     said: list[tuple[float, float | None, str | None]] = []
 
+    def progress(*each: Any) -> None:
+        said.append(each)
+        (workspace / f"told-{len(said)}").touch()
+
     async def story() -> None:
         async with toolcrib.open(workspace=workspace, home=home, approver=toolcrib.SaysYes()) as crib:
-            result = await crib.call("run_command", {"command": text}, progress=lambda *each: said.append(each))
+            result = await crib.call("run_command", {"command": text}, progress=progress)
             assert result.success, result.error
 
     asyncio.run(story())
@@ -490,12 +498,9 @@ def told(home: Path, workspace: Path, text: str) -> list[tuple[float, float | No
 
 
 def test_the_last_line_is_passed_on_while_it_runs(home: Path, workspace: Path) -> None:
-    text = "echo one; sleep 0.3; echo two >&2; printf 'half a line'; sleep 0.3; printf '\\rten %%\\r'; sleep 0.3"
-    said = told(home, workspace, text)
-    assert [message for _, _, message in said] == ["one", "half a line", "ten %"]
-    counts = [done for done, _, _ in said]
-    assert counts == sorted(set(counts)) and counts[0] == 4
-    assert {total for _, total, _ in said} == {None}
+    parts = ("echo one", r"printf 'two\nhalf a line'", r"printf '\rten %%\r'", "echo that >&2")
+    said = told(home, workspace, "; ".join(f"{part}; {TOLD}" for part in parts))
+    assert said == [(4, None, "one"), (19, None, "half a line"), (26, None, "ten %"), (31, None, "that")]
 
 
 def test_a_flood_is_told_now_and_then_and_in_few_words(home: Path, workspace: Path) -> None:
@@ -507,13 +512,13 @@ def test_a_flood_is_told_now_and_then_and_in_few_words(home: Path, workspace: Pa
 
 
 def test_what_is_not_text_is_told_as_such(home: Path, workspace: Path) -> None:
-    assert told(home, workspace, r"printf '\377\n'; sleep 0.3")[0] == (2, None, "\\xff")
+    assert told(home, workspace, rf"printf '\377\n'; {TOLD}") == [(2, None, "\\xff")]
 
 
 def test_a_secret_is_not_told(home: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("API_KEY", "a-very-secret-value")
     (home / "config.yaml").write_text("tools: {run_command: {secrets: [API_KEY]}}\n")
-    text = 'for i in $(seq 100); do echo "key is $API_KEY."; done; sleep 0.3; printf %s "${API_KEY%lue}"; sleep 0.3'
+    text = f'for i in $(seq 100); do echo "key is $API_KEY."; done; {TOLD}; printf %s "${{API_KEY%lue}}"; echo that >&2; {TOLD}'
     messages = [message or "" for _, _, message in told(home, workspace, text)]
     assert any("key is" in message for message in messages)
     assert not any("secret" in message for message in messages)
