@@ -190,6 +190,52 @@ def test_where_nobody_is_there_to_ask_it_is_refused_with_what_to_do(place: Place
     assert caught.value.code == "APPROVAL_REQUIRED"
 
 
+def test_the_refusal_names_the_tool_the_reason_and_how_to_allow_it(place: Place) -> None:
+    with pytest.raises(Refused) as caught:
+        place.ask(None, question())
+    said = str(caught.value)
+    assert said.startswith("act needs approval (a rule), and there is nobody to ask. A person can allow it: ")
+    assert "`approval: {tools: {act: preApproved}}`" in said
+    with pytest.raises(Refused, match=r"`approval: \{tools: \{act: preApproved\}\}` into /here/config.yaml"):
+        place.ask(Pending(place.calls, wait_seconds=0, config="/here/config.yaml"), question())
+
+
+def test_whoever_says_yes_beforehand_is_told_what_to(place: Place) -> None:
+    class Heard(SaysYes):
+        def __init__(self) -> None:
+            super().__init__("flag")
+            self.asked: list[Question] = []
+
+        async def approve(self, question: Question) -> Answer:
+            self.asked.append(question)
+            return await super().approve(question)
+
+    heard, asked = Heard(), question(LOG)
+    place.ask(heard, asked)
+    assert heard.asked == [asked]
+
+
+def test_only_who_sits_at_a_terminal_is_a_person(place: Place) -> None:
+    class AtATerminal(Person):
+        is_person = True
+
+    asked = (AtATerminal(), Person(), SaysYes("flag"), None)
+    assert [place.remembering(inner).is_person() for inner in asked] == [True, False, False, False]
+
+
+def test_where_there_is_no_session_nothing_is_kept_for_one(place: Place) -> None:
+    """As for a project that has no directory: the yes would otherwise count everywhere."""
+    from toolcrib.core.errors import ConfigError
+
+    here = str(place.workspace)
+    nowhere = Remembering(
+        Person("session"), place.state, session=lambda: "", project=project_key(here),
+        describe=lambda question, subjects: describe(question, subjects, Surroundings(here, "off")),
+    )  # fmt: skip
+    with pytest.raises(ConfigError, match="no session"):
+        asyncio.run(nowhere.approve(question(session="")))
+
+
 def test_but_what_was_allowed_before_runs_without_anybody(place: Place) -> None:
     place.ask(Person("user"), question())
     assert place.ask(None, question()).by == "remembered"

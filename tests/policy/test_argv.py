@@ -276,3 +276,24 @@ def test_interpreters_are_known_in_every_version(name: str) -> None:
 def test_other_programs_are_no_interpreters() -> None:
     assert not any(map(is_interpreter, ["git", "ls", "pythonx", "make", "7z", ""]))
     assert "git" not in INTERPRETERS
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ["fd", "--exec-batch=rm", "x"],
+        ["fd", "--exec=rm", "x"],
+        ["fd", "-xrm", "x"],
+        ["fd", "-Xrm", "x"],
+        ["flock", "lock", "-c", "rm x"],
+        ["su", "-c", "rm x"],
+        ["script", "-c", "rm x"],
+        ["runuser", "-c", "rm x"],
+        ["env", "-S", "rm x"],
+        ["env", "-iSrm x"],
+        ["env", "--split-string=rm x"],
+        ["timeout", "-k", "5", "9", "rm", "x"],
+    ],
+)
+def test_what_is_run_is_seen_wherever_it_stands(line: list[str]) -> None:
+    assert ("rm", "x") in seen_through(tuple(line))

@@ -63,3 +63,51 @@ def test_a_rule_for_the_folders_of_tools_is_not_dead(
     text = f"rules:\n- {{paths: '{tmp_path}/{place}', access: write, approval: preApproved}}\n"
     rules = Loader(str(tmp_path / "work"), places).file(parse(text.encode(), "policy.yaml"), "user policy")
     assert [(finding.kind, finding.rule.origin.line) for finding in lint(rules, TOOLS, places)] == expected
+
+
+def oddities(workspace: Path, *rules: str) -> list[tuple[str, int | None, str]]:
+    places = Places(str(workspace))
+    text = "rules:\n" + "".join(f"- {{{rule}}}\n" for rule in rules)
+    made = Loader(os.path.realpath(workspace), places).file(parse(text.encode(), "policy.yaml"), "user policy")
+    return [(each.kind, each.rule.origin.line, each.message) for each in lint(made, TOOLS, places)]
+
+
+def test_oddities_come_in_the_order_of_the_rules(workspace: Path) -> None:
+    """A reader goes down the file once, whatever the kinds are."""
+    rules = (
+        "command: ls, approval: ask",
+        "tool: no_such_tool, approval: ask",
+        "command: ls, approval: ask",
+        "tool: '*', approval: preApproved",
+    )
+    assert [(kind, line) for kind, line, _ in oddities(workspace, *rules)] == [
+        ("dead", 3),
+        ("shadowed", 4),
+        ("broad", 5),
+    ]
+
+
+def test_a_dead_rule_for_a_pattern_of_paths_is_judged_by_its_literal_part(workspace: Path) -> None:
+    assert [kind for kind, *_ in oddities(workspace, "paths: '/etc/*.conf', approval: preApproved")] == ["dead"]
+    assert oddities(workspace, "paths: 'src/*.py', approval: preApproved") == []
+
+
+def test_rules_for_other_sources_do_not_shadow(workspace: Path) -> None:
+    wide, narrow = "source: [builtin, function], approval: blocked", "source: builtin, approval: ask"
+    assert [(kind, line) for kind, line, _ in oddities(workspace, narrow, wide)] == [("shadowed", 2)]
+    other = "source: function, tool: read_file, approval: blocked"
+    assert [kind for kind, *_ in oddities(workspace, narrow, other)] == ["dead"]
+
+
+def test_the_same_arguments_are_the_same(workspace: Path) -> None:
+    rules = ("args: {/a: 1}, approval: ask", "args: {/a: 1}, approval: blocked")
+    assert [(kind, line) for kind, line, _ in oddities(workspace, *rules)] == [("contradictory", 2)]
+
+
+def test_what_lint_says_names_what_to_do(workspace: Path) -> None:
+    ((_, _, wrapper),) = oddities(workspace, "command: sudo, approval: preApproved")
+    assert (
+        wrapper == "`sudo` pre-approves sudo, which runs other programs; wrappers are seen through: name what they run"
+    )
+    ((_, _, dead),) = oddities(workspace, "tool: no_such_tool, approval: ask")
+    assert dead == "no tool on offer is meant by it; see the names with: toolcrib list"

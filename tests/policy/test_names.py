@@ -167,3 +167,19 @@ def test_every_text_is_found_however_deep() -> None:
     for _ in range(5000):
         deep = [deep]
     assert sorted(strings({"a": [1, "x", {"b": "y"}], "c": None, "d": deep})) == ["a", "b", "c", "d", "down", "x", "y"]
+
+
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("https://a.example/", "a.example:443"),
+        ("http://a.example/", "a.example:80"),
+        ("wss://a.example/", "a.example:443"),
+        ("ws://a.example/", "a.example:80"),
+        ("https://A.example.:8443/", "a.example:8443"),
+        ("https://[::1]/", "[::1]:443"),
+        ("ftp://a.example/", None),
+    ],
+)
+def test_a_host_has_the_port_of_its_scheme(url: str, host: str | None) -> None:
+    assert host_of(url) == host

@@ -112,6 +112,19 @@ def test_base64_that_is_broken_into_lines(before, width, end) -> None:
     assert len(joined) <= len(text) - len(TOKEN)
 
 
+@pytest.mark.parametrize(
+    "encode", [bytes.hex, lambda raw: raw.hex().upper(), lambda raw: base64.urlsafe_b64encode(raw).decode()]
+)
+@pytest.mark.parametrize("width", [60, 64, 76])
+def test_other_forms_that_programs_break_into_lines(width, encode) -> None:
+    value = "".join(map(chr, range(0x3E, 0x7F)))  # has every digit of each of them
+    text = encode(b"u" * 9 + value.encode() + b"z" * 90)
+    lines = "\n".join(text[at : at + width] for at in range(0, len(text), width))
+    clean = Redactor({"TOKEN": value}).text(lines)
+    assert clean.count("[redacted:TOKEN]") == 1
+    assert len(clean.replace("\n", "").replace("[redacted:TOKEN]", "")) <= len(text) - len(value)
+
+
 def test_of_a_key_each_line_is_a_secret_and_its_markers_are_none() -> None:
     redactor = Redactor({"KEY": KEY})
     lines = KEY.splitlines()

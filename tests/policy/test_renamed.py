@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from toolcrib.policy.names import NamePattern
 from toolcrib.policy.renamed import RenamedPolicy
 from toolcrib.policy.rule import Origin, Rule
 from toolcrib.policy.rules import RulePolicy, Toolset
+from toolcrib.sandbox.places import Places
 
 PRE, ASK, BLOCKED = Decision
 VALUES: tuple[str | None, ...] = (None, "preApproved", "ask", "blocked")
@@ -116,3 +118,17 @@ def test_a_claim_is_heard_once() -> None:
 
     assert renamed(RulePolicy()).judge(Call("new", {}, "1"), tool(claim=claim)).decision is ASK
     assert heard == [{}]
+
+
+def test_of_another_name_the_person_is_told_the_own_one(workspace: Path) -> None:
+    """Without it, nobody knows what to write into a rule. Where both names are one, or nobody is asked, it is noise."""
+    call, what = Call("reach", {}, "1"), tool("reach")
+
+    def under(name: str, decision: Decision) -> RenamedPolicy:
+        inner = RulePolicy({name: Verdict(decision, "because")}, places=Places(str(workspace)))
+        return RenamedPolicy.around(inner, lambda call, tool: (call._replace(name=name), tool._replace(name=name)))
+
+    told = "because; rules and settings call it own"
+    assert (under("own", ASK).judge(call, what).reason, under("own", ASK).in_general(what).reason) == (told, told)
+    assert under("reach", ASK).judge(call, what).reason == "because"
+    assert under("own", BLOCKED).judge(call, what).reason == "because"

@@ -40,6 +40,8 @@ UNDERSTOOD: list[tuple[str, tuple[tuple[str, ...], ...]]] = [
     ("echo 1 2", (("echo", "1", "2"),)),
     ("time -p a b", (("time", "-p", "a", "b"),)),
     ("command -v git", (("command", "-v", "git"),)),
+    ("command -V git", (("command", "-V", "git"),)),
+    ("X aX Xa aXa", (("X", "aX", "Xa", "aXa"),)),
     ("cd src && ls", (("cd", "src"), ("ls",))),
     ("test -f a && echo b", (("test", "-f", "a"), ("echo", "b"))),
     ("printf '%s\\n' x", (("printf", "%s\\n", "x"),)),
@@ -515,3 +517,33 @@ def test_going_where_one_is_changes_nothing() -> None:
     assert analyse("cd /work && ./build && cd /work && git status", here=here).doubts == ()
     for text in ("cd /other && git status", "cd src && cd /work && git status", "cd /work/.. && git status"):
         assert analyse(text, here=here).doubts != (), text
+
+
+@pytest.mark.parametrize(
+    ("text", "doubt"),
+    [
+        ("ls # all", ""),
+        ("echo ]", "holds a file pattern (])"),
+        ("time -p if", "holds the shell's word if"),
+        ("time -- if", "holds the shell's word if"),
+        ("time -p -- if", "holds the shell's word if"),
+        ("time if", "holds the shell's word if"),
+        ("'' x", "has an empty word for a program"),
+        ("a\x01b", "holds the control character U+0001"),
+        ("", "holds no command"),
+        ("%1", "names a job"),
+        ("A=1 ls", "sets a variable"),
+        ("printf -v x y", "uses printf with an option, which can set a variable"),
+    ],
+)
+def test_a_doubt_says_what_it_is_about(text: str, doubt: str) -> None:
+    """A person who is asked reads this."""
+    script = analyse(text)
+    said = script.refusal or "; ".join(script.doubts)
+    assert (doubt in said) if doubt else said == ""
+
+
+@pytest.mark.parametrize("char", ["\u2028", "\u2029", "\u00a0", "\ue000", "\u200b"])
+def test_what_looks_like_nothing_or_like_a_blank_is_doubted(char: str) -> None:
+    script = analyse(f"ls a{char}b")
+    assert script.doubts or script.refusal

@@ -55,6 +55,11 @@ def trusted(trust: Trust, project: Path) -> Trust:
     return trust
 
 
+def vouches(trust: Trust, project: Path, relative: str, content: str) -> bool:
+    record = trust.record(str(project))
+    return record is not None and record.vouches(relative, digest(content))
+
+
 TOOL, CONFIG, POLICY = ".toolcrib/tools/deploy", ".toolcrib/config.yaml", ".toolcrib/policy.yaml"
 PROFILE = ".toolcrib/profiles/ci.yaml"
 
@@ -142,6 +147,14 @@ def test_a_very_long_file_is_named_and_not_read(project: Path) -> None:
     assert (entry.kind, entry.digest) == ("too long", "")
 
 
+def test_what_comes_after_too_much_in_all_is_named_and_not_read(workspace: Path, monkeypatch) -> None:
+    monkeypatch.setattr(looking, "MOST_BYTES", 10)
+    for name in "abcdefg":
+        write(workspace / ".toolcrib" / name, "x" * (4 if name == "f" else 9))
+    read = {entry.path[-1]: bool(entry.digest) for entry in project_files(str(workspace))}
+    assert read == {"a": True, "b": True, "c": True, "d": True, "e": False, "f": True, "g": False}
+
+
 def _sparse(path: Path) -> bool:
     try:
         os.truncate(path, 10**13)
@@ -173,7 +186,7 @@ HOSTILE = ["a\nb", "\x1b[31mred", "\u202egpj.exe", "back\\slash", "\\xff", "tab\
 def test_any_name_is_one_key_and_back(project: Path, trust: Trust, name: str) -> None:
     write(project / ".toolcrib" / "tools" / name, "#!/bin/sh\n", 0o755)
     trust.add(str(project), project_files(str(project)))
-    assert trust.vouches(str(project), f".toolcrib/tools/{name}", digest("#!/bin/sh\n"))
+    assert vouches(trust, project, f".toolcrib/tools/{name}", "#!/bin/sh\n")
     assert unkey(key(name)) == name
     assert key(name).encode()  # text that JSON can carry
 
@@ -188,14 +201,13 @@ def test_two_names_are_never_one_key() -> None:
 def test_nothing_is_vouched_for_before(trust: Trust, project: Path) -> None:
     assert not trust.trusts(str(project))
     assert trust.record(str(project)) is None
-    assert not trust.vouches(str(project), TOOL, digest("#!/bin/sh\n"))
     assert trust.trusted_bytes(str(project), CONFIG) is None
 
 
 def test_what_was_looked_at_is_vouched_for(trusted: Trust, project: Path, home: Path) -> None:
     for trust in (trusted, reader(home)):
         assert trust.trusts(str(project))
-        assert trust.vouches(str(project), TOOL, digest("#!/bin/sh\n"))
+        assert vouches(trust, project, TOOL, "#!/bin/sh\n")
         assert trust.vouches_now(str(project), TOOL)
         assert trust.changed(str(project)) == Changes()
         assert trust.unsettled(str(project)) == ()
@@ -215,13 +227,21 @@ def test_what_was_looked_at_is_vouched_for(trusted: Trust, project: Path, home: 
     ],
 )
 def test_nothing_else_is_vouched_for(trusted: Trust, project: Path, relative: str, content: str) -> None:
-    assert not trusted.vouches(str(project), relative, digest(content))
+    assert not vouches(trusted, project, relative, content)
+
+
+def test_a_link_is_not_vouched_for_by_the_content_it_leads_to(trust: Trust, project: Path) -> None:
+    (project / ".toolcrib" / "tools" / "linked").symlink_to("deploy")
+    trust.add(str(project), project_files(str(project)))
+    assert not vouches(trust, project, ".toolcrib/tools/linked", "#!/bin/sh\n")
 
 
 def test_no_digest_is_never_vouched_for(trust: Trust, project: Path) -> None:
     os.mkfifo(project / ".toolcrib" / "tools" / "pipe")
     trust.add(str(project), project_files(str(project)))
-    assert not trust.vouches(str(project), ".toolcrib/tools/pipe", "")
+    record = trust.record(str(project))
+    assert record is not None
+    assert not record.vouches(".toolcrib/tools/pipe", "")
 
 
 def test_what_is_added_later_counts_as_added(trusted: Trust, project: Path) -> None:
@@ -475,3 +495,26 @@ def test_changes_are_named_by_path_in_order() -> None:
     one = {"digest": "sha256:1", "kind": "file"}
     now = [looking.Entry(path, "file", 1, "sha256:2") for path in ("c", "b", "a")]
     assert compared({"z": one, "y": one, "c": one, "b": one}, now) == Changes(("a",), ("y", "z"), ("b", "c"))
+
+
+# Digests that are kept
+
+
+def test_a_file_that_did_not_change_is_not_read_again(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(looking.time, "time_ns", lambda: os.lstat(project / TOOL).st_ctime_ns + 10**9)
+    digests = looking.StatDigests()
+    first = digests(str(project), TOOL)
+    monkeypatch.setattr(looking.hashlib, "file_digest", lambda *_: pytest.fail("read again"))
+    assert first == digests(str(project), TOOL) == digest("#!/bin/sh\n")
+    with pytest.raises(pytest.fail.Exception):
+        digests(str(project), CONFIG)
+
+
+def test_a_file_that_changed_this_moment_is_read_again(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the clock of a file system is coarse, the next change would leave the same times."""
+    changed = os.lstat(project / TOOL).st_ctime_ns
+    monkeypatch.setattr(looking.time, "time_ns", lambda: changed + 10**6)
+    digests = looking.StatDigests()
+    digests(str(project), TOOL)
+    monkeypatch.setattr(looking.hashlib, "file_digest", lambda *_: hashlib.sha256(b"read again"))
+    assert digests(str(project), TOOL) == digest("read again")

@@ -1,15 +1,14 @@
 """What a user lets single tools have beyond the rest: `grants.json` of the home. A changed tool loses it."""
 
-import fcntl
 import os
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ..core.errors import ConfigError, InvalidJson
 from ..core.jsontext import dump, parse
+from ._alone import alone
 from .request import short_id
 
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
@@ -81,7 +80,7 @@ class Grants:
         self, tool_id: str, digest: str, values: Sequence[str], *, kind: str = ENV, version: str | None = None
     ) -> tuple[Granted, ...]:
         """Grant variables, or something of another kind, to a tool as it is now. What an older version had is gone."""
-        with self._alone():
+        with alone(self._path):  # what one takes back, another who writes does not bring back
             kept = [each for each in self.all() if each.tool != tool_id or each.digest == digest]
             had = {each.value for each in kept if each.tool == tool_id and each.kind == kind}
             fresh = [name for name in dict.fromkeys(values) if name not in had]
@@ -101,7 +100,7 @@ class Grants:
         """Take back one, all of one tool (or some of what it has), or all. Says how many."""
         if not os.path.exists(self._path):
             return 0
-        with self._alone():
+        with alone(self._path):
             held = self.all()
             kept = tuple(
                 each
@@ -117,17 +116,6 @@ class Grants:
 
     def _save(self, rows: Sequence[Granted]) -> None:
         self._write(dump({"version": 1, "grants": [each._asdict() for each in rows]}))
-
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Two writers one after the other: what one takes back, the other does not bring back."""
-        os.makedirs(os.path.dirname(self._path), 0o700, exist_ok=True)
-        fd = os.open(f"{self._path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(fd)
 
 
 def _granted(row: dict[str, Any]) -> Granted:

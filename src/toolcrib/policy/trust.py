@@ -27,10 +27,10 @@ class Record(NamedTuple):
     files: Mapping[str, Mapping[str, str]]
     """By path below the project: `digest`, `kind`, and for a link its `target`."""
 
-    def vouches(self, relative: str, digest: str, *, target: str = "") -> bool:
-        """Whether the user trusted this very content at this very place."""
+    def vouches(self, relative: str, digest: str) -> bool:
+        """Whether the user trusted this very content at this very place. A link has none of its own."""
         seen = self.files.get(key(relative))
-        return bool(digest) and seen is not None and (seen["digest"], seen.get("target", "")) == (digest, key(target))
+        return bool(digest) and seen is not None and seen["digest"] == digest and "target" not in seen
 
     def program(self, relative: str) -> Mapping[str, str] | None:
         """What was trusted as a program at a place. A file that was none, and now is, was not trusted as one."""
@@ -74,11 +74,6 @@ class Trust:
         at = os.path.realpath(project)
         known = self._read().get(at, _NOTHING)
         return known.get("identity") == _identity(at) and "files" not in known
-
-    def vouches(self, project: str, relative: str, digest: str, *, target: str = "") -> bool:
-        """Whether the user trusted this file, with this content."""
-        record = self.record(project)
-        return record is not None and record.vouches(relative, digest, target=target)
 
     def trusted_bytes(self, project: str, relative: str) -> bytes | None:
         """A file's content, if that very content was trusted: what is parsed is what was hashed.

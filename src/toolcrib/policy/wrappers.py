@@ -1,5 +1,6 @@
 """Programs that run other programs, as tables: which can be taken off exactly, and which are only seen through."""
 
+import os
 import re
 from typing import NamedTuple
 
@@ -103,5 +104,5 @@ _LOADER = re.compile(r"ld(?:-linux[A-Za-z0-9_-]*|-musl-[a-z0-9_]+)?\.so(?:\.\d+)
 
 def base_name(program: str) -> str:
     """The program's name without its path; the dynamic loader, which runs any file, has one name for all."""
-    base = program.rsplit("/", 1)[-1]
+    base = os.path.basename(program)
     return "ld.so" if _LOADER.fullmatch(base) else base

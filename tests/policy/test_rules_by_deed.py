@@ -10,7 +10,6 @@ from toolcrib.core.call import Call
 from toolcrib.core.policy import Decision, Verdict
 from toolcrib.core.tool import Capabilities, Hooks, Subject, Tool
 from toolcrib.policy.load import Loader
-from toolcrib.policy.renamed import RenamedPolicy
 from toolcrib.policy.rules import RulePolicy, Toolset
 from toolcrib.sandbox.places import Places
 from toolcrib.store.yamltext import parse
@@ -106,6 +105,39 @@ def test_a_rule_on_hosts_that_loosens_is_for_those_that_say_what_they_reach(work
     assert decided(found, tool(), url="https://good.example/") is ASK
 
 
+ARGUMENTS = "args: {/mode: fast}"
+
+
+@pytest.mark.parametrize(
+    ("rule", "subject", "meant"),
+    [
+        (f"{ARGUMENTS}, approval: blocked", Subject("query", ("select 1",)), BLOCKED),
+        (f"{ARGUMENTS}, command: git log, approval: preApproved", Subject("command", ("git", "log")), PRE),
+        (f"{ARGUMENTS}, command: git log, approval: blocked", Subject("command", ("git", "log")), BLOCKED),
+        (f"{ARGUMENTS}, paths: private, approval: blocked", Subject("write", ("private/key",)), BLOCKED),
+        (f"{ARGUMENTS}, hosts: evil.example, approval: blocked", Subject("host", ("evil.example:443",)), BLOCKED),
+    ],
+)
+def test_a_rule_for_certain_arguments_is_for_calls_with_them(
+    workspace: Path, rule: str, subject: Subject, meant: Decision
+) -> None:
+    found = policy(workspace, rule, search="/usr/bin:/bin")
+    assert decided(found, tool(subject), mode="fast") is meant
+    assert decided(found, tool(subject), mode="slow") is ASK
+    assert decided(found, tool(subject)) is ASK
+
+
+def test_what_is_said_of_a_tool_in_general_depends_on_no_arguments(workspace: Path) -> None:
+    assert policy(workspace, "tool: reach, approval: blocked").in_general(tool()).decision is BLOCKED
+    assert policy(workspace, f"tool: reach, {ARGUMENTS}, approval: blocked").in_general(tool()).decision is ASK
+
+
+def test_a_command_is_no_file_to_a_rule_on_files_that_loosens(workspace: Path) -> None:
+    """And one on what is read says nothing of what is written, also where nobody says what it touches."""
+    found = policy(workspace, "paths: private, access: read, approval: blocked")
+    assert decided(found, tool(Subject("write", ("private/key",))), path="private/key") is ASK
+
+
 @pytest.mark.parametrize("condition", ["hosts: evil.example", "paths: private", "tool: reach", "command: curl"])
 def test_each_kind_of_rule_alone_is_enough_to_be_asked(workspace: Path, condition: str) -> None:
     """Where there is one rule only, of whatever kind, it still speaks."""
@@ -153,17 +185,3 @@ def test_a_rule_gives_its_reason_or_its_place(workspace: Path) -> None:
     assert plain.startswith("the rule at ") and "policy.yaml:2" in plain
     said = policy(workspace, "tool: reach, approval: blocked, reason: not on Fridays").judge(call, what).reason
     assert said.startswith("not on Fridays (") and "policy.yaml:2" in said
-
-
-def test_of_another_name_the_person_is_told_the_own_one(workspace: Path) -> None:
-    """Without it, nobody knows what to write into a rule. Where both names are one, or nobody is asked, it is noise."""
-    call, what = Call("reach", {}, "1"), tool()
-
-    def under(name: str, decision: Decision) -> RenamedPolicy:
-        inner = RulePolicy({name: Verdict(decision, "because")}, places=Places(str(workspace)))
-        return RenamedPolicy.around(inner, lambda call, tool: (call._replace(name=name), tool._replace(name=name)))
-
-    told = "because; rules and settings call it own"
-    assert (under("own", ASK).judge(call, what).reason, under("own", ASK).in_general(what).reason) == (told, told)
-    assert under("reach", ASK).judge(call, what).reason == "because"
-    assert under("own", BLOCKED).judge(call, what).reason == "because"
