@@ -36,6 +36,7 @@ TABLE = """
     ioctl                 16   29
     ioperm               173    -
     iopl                 172    -
+    ioprio_set           251   30
     kcmp                 312  272
     kexec_file_load      320  294
     kexec_load           246  104
@@ -76,6 +77,10 @@ TABLE = """
     quotactl_fd          443  443
     reboot               169  142
     request_key          249  218
+    sched_setaffinity    203  122
+    sched_setattr        314  274
+    sched_setparam       142  118
+    sched_setscheduler   144  119
     seccomp              317  277
     semctl                66  191
     semget                64  190
@@ -84,6 +89,7 @@ TABLE = """
     setdomainname        171  162
     sethostname          170  161
     setns                308  268
+    setpriority          141  140
     settimeofday         164  170
     shmat                 30  196
     shmctl                31  195

@@ -77,7 +77,7 @@ CASES: tuple[Case, ...] = (
     Case("kill", "end another program", "terminate", bystander),
     Case("stop", "stop another program", "stop", bystander),
     Case("ptrace", "take hold of another program", "trace", traced),
-    Case("renice", "lower another program's priority", "renice", bystander, gap_of=_T1),
+    Case("renice", "lower another program's priority", "renice", bystander),
     Case("limit", "take files away from another program", "limit", bystander),
     Case("environ", "read another program's environment", "read", environment),
     Case("memory", "read another program's memory", "read_memory", memory),

@@ -12,13 +12,11 @@ from typing import NamedTuple
 
 from ._syscalls import ARCHITECTURES, machine, numbers
 
-_LOAD, _RETURN, _AND, _JUMP = 0x20, 0x06, 0x54, 0x05  # ld [k]; ret k; and k; ja k
+_LOAD, _RETURN, _AND = 0x20, 0x06, 0x54  # ld [k]; ret k; and k
 _EQUAL, _AT_LEAST, _ANY_BIT = 0x15, 0x35, 0x45  # jeq, jge, jset
 _KILL, _ALLOW, _ERROR = 0x80000000, 0x7FFF0000, 0x00050000
 _NUMBER, _ARCHITECTURE = 0, 4
 _X32 = 0x40000000
-_FARTHEST = 255
-"""How far a condition can jump."""
 
 _UNIX, _INET, _INET6, _NETLINK = 1, 2, 10, 16
 _SOCK_TYPE, _SOCK_RAW, _SOCK_PACKET = 0xF, 3, 10
@@ -29,6 +27,9 @@ _OWNER_BITS = 0o6000
 _CREATES = 0o100 | 0o20000000  # O_CREAT, O_TMPFILE: without them the mode is whatever happened to be there
 _FILE_TYPE, _CHARACTER_DEVICE, _BLOCK_DEVICE = 0o170000, 0o020000, 0o060000
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
+_ALL_OF_A_USER = {"setpriority": 2, "ioprio_set": 3}
+"""Whose priority is meant, where it is that of all processes of somebody."""
+_SCHEDULES = ("sched_setaffinity", "sched_setattr", "sched_setparam", "sched_setscheduler")
 
 _REFUSED = """
     ptrace process_vm_readv process_vm_writev kcmp pidfd_getfd
@@ -95,6 +96,10 @@ def _chosen(*, network: bool, contained: bool, truncating: bool) -> dict[str, Bl
     chosen |= dict.fromkeys(_MISSING, (_error(errno.ENOSYS),))
     if not contained:
         chosen |= dict.fromkeys(_SHARED, (_error(errno.EACCES),))
+        chosen |= dict.fromkeys(_SCHEDULES, _of_itself(0))
+        chosen |= {
+            name: (_low(0), Op(_EQUAL, everybody, 3, 0), *_of_itself(1)) for name, everybody in _ALL_OF_A_USER.items()
+        }
     if not truncating:
         chosen["truncate"] = refuse
     chosen["socket"] = _sockets(network=network, own_network=contained and not network)
@@ -104,7 +109,7 @@ def _chosen(*, network: bool, contained: bool, truncating: bool) -> dict[str, Bl
     chosen["personality"] = (
         _low(0), Op(_EQUAL, 0, 2, 0), Op(_EQUAL, 0xFFFFFFFF, 1, 0), _error(errno.EPERM), Op(_RETURN, _ALLOW),
     )  # fmt: skip
-    chosen["prlimit64"] = (_low(0), Op(_EQUAL, 0, 0, 1), Op(_RETURN, _ALLOW), _error(errno.EPERM))  # its own only
+    chosen["prlimit64"] = _of_itself(0)
     for name, mode in (("chmod", 1), ("fchmod", 1), ("fchmodat", 2), ("fchmodat2", 2), ("creat", 1)):
         chosen[name] = _unless_any_bit(mode, _OWNER_BITS)
     for name, flags in (("open", 1), ("openat", 2)):
@@ -130,6 +135,11 @@ def _sockets(*, network: bool, own_network: bool) -> Block:
         _low(1), Op(_AND, _SOCK_TYPE), Op(_EQUAL, _SOCK_RAW, 2, 0), Op(_EQUAL, _SOCK_PACKET, 1, 0), allow, refuse,
     )  # fmt: skip
     return (_low(0), *local, Op(_EQUAL, _INET, 6, 0), Op(_EQUAL, _INET6, 5, 0), *routes, refuse, *plain)
+
+
+def _of_itself(argument: int) -> Block:
+    """Allowed of the caller itself, whose number is then 0."""
+    return (_low(argument), Op(_EQUAL, 0, 0, 1), Op(_RETURN, _ALLOW), _error(errno.EPERM))
 
 
 def _unless_any_bit(argument: int, bits: int) -> Block:
@@ -163,12 +173,12 @@ def _ranges(blocks: dict[int, Block]) -> list[tuple[int, Block]]:
 
 
 def _tree(ranges: list[tuple[int, Block]]) -> Block:
-    """Halve the numbers until one block is left: the kernel walks through this for each call it knows, at a start."""
+    """Halve the numbers until one block is left: the kernel walks through this for each call it knows, at a start.
+
+    A condition jumps over 255 instructions at most. A half that grew longer could not be written, and no filter made.
+    """
     if len(ranges) == 1:
         return ranges[0][1]
     middle = len(ranges) // 2
     below, above = _tree(ranges[:middle]), _tree(ranges[middle:])
-    edge = ranges[middle][0]
-    if len(below) <= _FARTHEST:
-        return (Op(_AT_LEAST, edge, len(below), 0), *below, *above)
-    return (Op(_AT_LEAST, edge, 0, 1), Op(_JUMP, len(below)), *below, *above)
+    return (Op(_AT_LEAST, ranges[middle][0], len(below), 0), *below, *above)

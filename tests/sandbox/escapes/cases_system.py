@@ -7,7 +7,6 @@ from functools import partial
 from toolcrib.sandbox.canary import agent, bystander, key, listener, memory, traced
 
 from .escape import (
-    T1,
     Escape,
     address,
     can_make,
@@ -101,11 +100,9 @@ PROCESSES = [
     processes("steal-descriptor", "steal_descriptor", path_of_process("descriptor")),
     processes("limit", "limit", bystander),
     processes("offer-to-killer", "offer_to_killer", bystander),
-    processes("renice", "renice", bystander, gap_of=T1, root_is_held=True),
-    processes(
-        "bind-to-processor", "bind_to_processor", bystander, gap_of=T1, root_is_held=True, lacks=lambda: several()
-    ),
-    processes("reschedule", "reschedule", bystander, gap_of=T1, root_is_held=True),
+    processes("renice", "renice", bystander),
+    processes("bind-to-processor", "bind_to_processor", bystander, lacks=lambda: several()),
+    processes("reschedule", "reschedule", bystander),
 ]
 
 

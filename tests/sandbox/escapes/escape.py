@@ -16,11 +16,9 @@ class Escape(NamedTuple):
     group: str
     lacks: Callable[[], str] = lambda: ""
     """Why nobody could do this here, even unconfined; nothing, when anybody can."""
-    root_is_held: bool = False
-    """It is a gap for other users only: what root may do is taken away with root's rights."""
 
-    def is_gap(self, tier: str, uid: int) -> bool:
-        return tier in self.case.gap_of and not (self.root_is_held and uid == 0)
+    def is_gap(self, tier: str) -> bool:
+        return tier in self.case.gap_of
 
 
 def escape(group: str) -> Callable[..., Escape]:
@@ -31,10 +29,9 @@ def escape(group: str) -> Callable[..., Escape]:
         *,
         gap_of: tuple[str, ...] = (),
         lacks: Callable[[], str] = lambda: "",
-        root_is_held: bool = False,
         **about: Any,
     ) -> Escape:
-        return Escape(Case(f"{group}-{name}", "", attempt, canary, about, gap_of), group, lacks, root_is_held)
+        return Escape(Case(f"{group}-{name}", "", attempt, canary, about, gap_of), group, lacks)
 
     return make
 

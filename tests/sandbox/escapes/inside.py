@@ -35,8 +35,8 @@ def apart(job: dict) -> dict:
         if comm:
             attempts.LIBC.prctl(PR_SET_NAME, comm.encode(), 0, 0, 0)
         said = attempts.tried(job)
-        os.write(writes, json.dumps(said).encode()[:65536])
-        os.close(writes)
+        with open(writes, "w") as file:
+            json.dump(said, file)
         if comm and said["said"] == "it was let":
             os.read(attempts.STAYS, 1)
         os._exit(0)

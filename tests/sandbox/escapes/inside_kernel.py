@@ -182,6 +182,7 @@ def message_queue(name: str) -> None:
 
 @attempt
 def kernel_log() -> bytes:
+    """Its end: much may have been logged since a word of it was chosen."""
     room = ctypes.create_string_buffer(1 << 16)
     size = checked(LIBC.klogctl(3, room, len(room)))
     return room.raw[:size]

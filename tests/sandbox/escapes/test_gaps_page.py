@@ -8,7 +8,6 @@ PAGE = (Path(__file__).parents[3] / "docs" / "confinement.md").read_text(encodin
 NAMED = {
     "metadata": "*What is said of your files.*",
     "protected": "*Protected places that exist.*",
-    "processes": "*Priorities.*",
 }
 """By the group of the cases. One more, `forgets its environment`, has a test of its own."""
 

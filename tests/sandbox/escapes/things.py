@@ -3,6 +3,7 @@
 import ctypes
 import os
 import pty
+import re
 import shutil
 import signal
 import socket
@@ -173,9 +174,10 @@ def message_queue(yard: Ground, name: str) -> Found:
 
 
 def kernel_log(yard: Ground, name: str) -> Told:
-    room = ctypes.create_string_buffer(1 << 16)
-    size = LIBC.klogctl(3, room, len(room))
-    words = [word for word in room.raw[: max(size, 0)].decode("latin-1").split() if word.isalnum()]
+    room = ctypes.create_string_buffer(1 << 12)
+    size = LIBC.klogctl(3, room, len(room))  # what was logged last
+    plain = re.compile(r"[\w.:()=/-]+", re.ASCII)  # as it stands in JSON
+    words = [word for word in room.raw[: max(size, 0)].decode("latin-1").split() if plain.fullmatch(word)]
     return Told(max(words, key=len, default="the kernel said nothing"))
 
 
