@@ -4,7 +4,8 @@
  *
  * speaks the workers' protocol: prints `ready` after a warm-up, then for every count on stdin runs
  * the program that often and prints the nanoseconds that took. Stops with status 1 at the first
- * call that fails or answers nothing. */
+ * call that fails or answers nothing. An ARG @FILE is handed on as the number of a descriptor from
+ * which FILE can be read. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <poll.h>
@@ -44,7 +45,28 @@ static size_t drain(struct pollfd *pipe) {
     return 0;
 }
 
-static void call(const char *input, char **argv) {
+/* The words of one call, and in `handed` the descriptors among them, ended by -1. */
+static char **words_of(char **given, int *handed) {
+    static char *words[1024], numbers[8][16];
+    int at = 0, count = 0;
+    for (; given[at] && at < 1023; at++) {
+        words[at] = given[at];
+        if (given[at][0] == '@' && count < 8) {
+            handed[count] = open(given[at] + 1, O_RDONLY);
+            if (handed[count] < 0)
+                fail(given[at]);
+            snprintf(numbers[count], sizeof numbers[count], "%d", handed[count]);
+            words[at] = numbers[count++];
+        }
+    }
+    words[at] = NULL;
+    handed[count] = -1;
+    return words;
+}
+
+static void call(const char *input, char **given) {
+    int handed[9];
+    char **argv = words_of(given, handed);
     int in[2], out[2], err[2], status;
     size_t sent = 0, got = 0;
     pid_t child;
@@ -59,6 +81,8 @@ static void call(const char *input, char **argv) {
     if (posix_spawn(&child, argv[0], &actions, NULL, argv, environ))
         fail(argv[0]);
     posix_spawn_file_actions_destroy(&actions);
+    for (int *fd = handed; *fd >= 0; fd++)
+        close(*fd);
     close(in[0]);
     close(out[1]);
     close(err[1]);

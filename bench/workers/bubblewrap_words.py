@@ -7,12 +7,13 @@ import json
 import os
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import toolcrib
 from toolcrib.core.errors import ToolError
 from toolcrib.sandbox import bubblewrap
+from toolcrib.sandbox.spawn import Start
 
 BY_DESCRIPTOR = {"--bind-fd": "--bind", "--ro-bind-fd": "--ro-bind"}
 
@@ -20,8 +21,8 @@ BY_DESCRIPTOR = {"--bind-fd": "--bind", "--ro-bind-fd": "--ro-bind"}
 async def main(home: Path, workspace: Path, name: str, kept: Path) -> None:
     seen: list[list[str]] = []
 
-    def start(command: tuple[str, ...], **about: Any) -> int:
-        seen.append([lasting(word, kept) for word in typed(command)])
+    def start(about: Start) -> int:
+        seen.append([lasting(word, kept) for word in typed(about.argv, kept)])
         raise ToolError("only looked at", before_effect=True)
 
     async with toolcrib.open(workspace=workspace, home=home) as crib:
@@ -30,8 +31,9 @@ async def main(home: Path, workspace: Path, name: str, kept: Path) -> None:
     print(json.dumps(seen[0]))
 
 
-def typed(command: tuple[str, ...]) -> list[str]:
-    """Without what goes by descriptor: arguments and mounts are written out, the filter and the report are left out."""
+def typed(command: Sequence[str], kept: Path) -> list[str]:
+    """Without what goes by descriptor: arguments and mounts are written out, the filter is a file (`@FILE`, see
+    `spawn_floor`), and the report is left out."""
     words = list(command)
     arguments = os.pread(int(words[words.index("--args") + 1]), 1 << 20, 0).rstrip(b"\0").decode().split("\0")
     out = []
@@ -40,7 +42,9 @@ def typed(command: tuple[str, ...]) -> list[str]:
             out.append(arguments[at + 1])
         else:
             out.append(BY_DESCRIPTOR.get(word, word))
-    return [words[0], *out, *words[words.index("--") :]]
+    calls = kept / "calls"
+    calls.write_bytes(os.pread(int(words[words.index("--seccomp") + 1]), 1 << 20, 0))
+    return [words[0], *out, "--seccomp", f"@{calls}", *words[words.index("--") :]]
 
 
 def lasting(word: str, kept: Path) -> str:

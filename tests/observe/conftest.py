@@ -74,16 +74,3 @@ def answer() -> Callable[[subprocess.Popen], dict]:
         return parse(out)
 
     return read
-
-
-@pytest.fixture
-def own_mounts() -> tuple[str, ...]:
-    """What a command begins with to have mounts of its own: a disk can be full or read-only for it alone."""
-    words = ("unshare", "--user", "--map-root-user", "--mount")
-    try:
-        works = subprocess.run([*words, "true"], capture_output=True, timeout=10).returncode == 0
-    except FileNotFoundError:
-        works = False
-    if not works:
-        pytest.skip("needs unshare(1) and user namespaces to mount a small disk")
-    return words

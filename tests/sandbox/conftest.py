@@ -15,6 +15,7 @@ import pytest
 from toolcrib.core.context import new_id
 from toolcrib.core.limits import Limits
 from toolcrib.core.process import Command, Completed
+from toolcrib.sandbox.canary import Ground
 from toolcrib.sandbox.processes import Processes
 
 SETSID_C = r"""
@@ -148,3 +149,13 @@ def drive(tmp_path: Path) -> Callable[..., "subprocess.CompletedProcess[str]"]:
         return done
 
     return run
+
+
+@pytest.fixture
+def ground(tmp_path: Path) -> Iterator[Ground]:
+    """A home with a project in it, and places outside of both, for canaries."""
+    (tmp_path / "ground").mkdir()
+    made = Ground(str(tmp_path / "ground"))
+    yield made
+    made.clear()
+    assert not os.path.lexists(made.root) and not os.path.lexists(made.far), "something is left"

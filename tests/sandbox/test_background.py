@@ -2,11 +2,13 @@
 
 import asyncio
 import os
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
+from toolcrib.core.process import Captured, Completed
 from toolcrib.sandbox.background import KEPT_BYTES, Background, News, Unread
 from toolcrib.sandbox.overheard import overheard
 from toolcrib.store.artifacts import ArtifactFiles
@@ -76,6 +78,39 @@ def test_a_cut_never_falls_into_a_character() -> None:
     news = unread.look(last=True)
     assert set(news.text) == {"ä", "x"}
     assert news.omitted + len(news.text.encode()) == 2 * KEPT_BYTES + 1
+
+
+def test_what_begins_with_no_character_at_all_is_shown_from_its_beginning() -> None:
+    unread = Unread()
+    unread.take(b"\x80" * (KEPT_BYTES + 10))
+    assert unread.look(last=True) == News("\\x80" * KEPT_BYTES, 10)
+
+
+def test_half_a_character_before_what_was_left_out_is_left_out_with_it() -> None:
+    unread = Unread()
+    unread.take("ä".encode()[:1])
+    assert unread.look(last=False) == News("", 0)
+    unread.take(b"x" * (KEPT_BYTES + 5))
+    assert unread.look(last=False) == News("x" * KEPT_BYTES, 5)
+
+
+def test_only_so_much_of_a_cut_character_is_left_out_as_belongs_to_it() -> None:
+    """At most three bytes follow the first of a character: a fourth belongs to none."""
+    unread = Unread()
+    unread.take(b"x" * 7 + "😀".encode()[1:] + b"y" * (KEPT_BYTES - 3))
+    assert unread.look(last=True) == News("y" * (KEPT_BYTES - 3), 10)
+    unread.take(b"x" * 7 + b"\x80" * 4 + b"y" * (KEPT_BYTES - 4))
+    assert unread.look(last=True) == News("\\x80" * 4 + "y" * (KEPT_BYTES - 4), 7)
+
+
+def test_how_much_nobody_has_looked_at_is_counted_anew_after_each_look() -> None:
+    unread = Unread()
+    assert len(unread) == 0
+    unread.take(b"x" * (KEPT_BYTES + 5))
+    assert len(unread) == KEPT_BYTES + 5
+    unread.look(last=False)
+    unread.take(b"ab")
+    assert (len(unread), unread.look(last=False)) == (2, News("ab", 0))
 
 
 def test_a_listener_hears_what_the_filter_let_through() -> None:
@@ -152,6 +187,8 @@ def test_one_that_is_ended_before_it_is_first_looked_after_is_gone_too(yard: Any
         assert yard.left() == []
         assert job.completed is not None and job.completed.code == 128 + 9
 
+    yard.sh("true")  # what the first call of all opens stays open
+    yard.sandbox.close()
     before = descriptors()
     in_a_loop(story)
     yard.sandbox.close()
@@ -247,3 +284,112 @@ def test_many_leave_nothing_behind(yard: Any) -> None:
     yard.sh("true")
     assert descriptors() == before
     assert yard.left() == []
+
+
+# What follows its end
+
+
+class Ran:
+    """A program that can be ended without having been run."""
+
+    pid = 12345
+
+    def __init__(self) -> None:
+        self.finished = 0
+
+    def finish(self) -> Completed:
+        self.finished += 1
+        return DONE
+
+    def so_far(self) -> tuple[Captured, Captured]:
+        return Captured(b"so far", total=6), Captured()
+
+
+DONE = Completed(5, Captured(b"out", total=3), Captured(b"err", total=3))
+
+
+def test_before_it_was_started_there_is_nothing_to_end_or_to_wait_for() -> None:
+    async def story() -> None:
+        job = Background()
+        job.end()
+        await job.ended()
+        assert job.completed is None
+
+    in_a_loop(story)
+
+
+def test_how_it_ended_is_known_and_for_how_long_it_ran() -> None:
+    async def story() -> None:
+        job, program = Background(), Ran()
+        last = asyncio.Event()
+
+        async def work() -> Completed:
+            await last.wait()
+            job.on_end(DONE)
+            return DONE
+
+        job.follow(program, work())  # type: ignore[arg-type]  # of a program it needs no more than this
+        assert (job.pid, job.completed, job.so_far()[0].head) == (12345, None, b"so far")
+        assert 0 <= job.seconds <= time.monotonic() - job.began
+        job.began -= 100
+        assert 100 <= job.seconds < 130
+        last.set()
+        await job.ended()
+        assert (job.completed, job.so_far(), program.finished) == (DONE, (DONE.stdout, DONE.stderr), 0)
+        lasted = job.seconds
+        job.began -= 100
+        assert job.seconds == lasted and 100 <= lasted < 130
+        await job.wait(30)  # nobody waits for news of what is over
+        await job.ended()
+
+    in_a_loop(story)
+
+
+def test_a_mistake_of_ours_is_not_hidden_and_the_program_is_ended() -> None:
+    async def story() -> None:
+        told: list[dict[str, Any]] = []
+        asyncio.get_running_loop().set_exception_handler(lambda loop, about: told.append(about))
+        job, program, wrong = Background(), Ran(), ZeroDivisionError()
+
+        async def work() -> Completed:
+            raise wrong
+
+        job.follow(program, work())  # type: ignore[arg-type]  # of a program it needs no more than this
+        await job.ended()
+        await asyncio.sleep(0)
+        assert (job.completed, program.finished) == (DONE, 1)
+        assert [(about["exception"], about["task"], bool(about["message"])) for about in told] == [
+            (wrong, job._task, True)
+        ]
+
+    in_a_loop(story)
+
+
+def test_one_that_is_given_up_is_nobody_s_mistake() -> None:
+    async def story() -> None:
+        told: list[dict[str, Any]] = []
+        asyncio.get_running_loop().set_exception_handler(lambda loop, about: told.append(about))
+        job, program = Background(), Ran()
+        job.follow(program, asyncio.sleep(60, DONE))  # type: ignore[arg-type]  # of a program it needs no more than this
+        await asyncio.sleep(0)
+        job.end()
+        await job.ended()
+        await asyncio.sleep(0)
+        assert (job.completed, program.finished, told) == (DONE, 1, [])
+
+    in_a_loop(story)
+
+
+def test_each_stream_is_heard_by_itself_and_wakes_who_waits(yard: Any) -> None:
+    async def story() -> None:
+        job = begin(yard, "echo wrong >&2; exec sleep 60")
+        while not len(job.stderr):
+            await job.wait(10)
+        assert job.look() == (News("", 0), News("wrong\n", 0))
+        began = time.monotonic()
+        await job.wait(0.02)  # what was looked at is no news
+        assert time.monotonic() - began >= 0.02
+        job.end()
+        await job.ended()
+
+    in_a_loop(story)

@@ -2,6 +2,7 @@
 
 import asyncio
 import ctypes
+import errno
 import os
 import shutil
 import socket
@@ -10,16 +11,18 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from tests.soak import turns
 
 from toolcrib.core.errors import ToolError
 from toolcrib.core.process import Command, Completed
-from toolcrib.sandbox import bubblewrap, bubblewrap_canary
+from toolcrib.sandbox import bubblewrap
 from toolcrib.sandbox.cage import Bounds, Cage
 from toolcrib.sandbox.confined import Confined
+from toolcrib.sandbox.processes import Processes
+from toolcrib.sandbox.spawn import Start
 
 WHY_NOT = bubblewrap.canary() if sys.platform == "linux" else "there is no bubblewrap but on Linux"
 pytestmark = pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT)
@@ -192,7 +195,8 @@ with socket.create_connection(('127.0.0.1', int(sys.argv[1])), 5) as made:
     assert (done.code, came) == (0, [b"hello"]), done.stderr.text()
 
 
-def test_held_to_hosts_it_reaches_the_proxy_and_nobody_else(caged, listening) -> None:
+@pytest.mark.parametrize("network", [False, True])
+def test_held_to_hosts_it_reaches_the_proxy_and_nobody_else(caged, listening, network) -> None:
     port, came = listening
     path = str(Path(caged.outside) / "proxy")
     asked: list[bytes] = []
@@ -217,7 +221,7 @@ try:
     socket.create_connection(('127.0.0.1', int(sys.argv[1])), 5)
 except OSError:
     print('nobody else')"""
-        done = caged.python(text, str(port), cage={"hosts": ("example.com",), "proxy": path})
+        done = caged.python(text, str(port), cage={"hosts": ("example.com",), "proxy": path, "network": network})
         thread.join(10)
     assert (done.stdout.text(), asked, came) == ("b'answer'\nnobody else\n", [b"CONNECT"], []), done.stderr.text()
 
@@ -291,6 +295,233 @@ def test_what_fills_a_private_place_fills_no_disk(caged, monkeypatch) -> None:
     done = caged.sh("head -c 5000000 /dev/zero > /tmp/big; echo $?; wc -c < /tmp/big")
     code, size = done.stdout.text().split()
     assert code != "0" and int(size) <= 1 << 20
+
+
+@pytest.mark.parametrize("home", ["/", "relative", "/usr", "/home/../home/x", "", "/nowhere/home", "{workspace}/sub"])
+def test_a_home_hides_nothing_that_is_shown(caged, home) -> None:
+    """Where it is none, or lies in what is shown anyway, no private one is put over it."""
+    (caged.workspace / "sub").mkdir()
+    (caged.workspace / "sub" / "file").touch()
+    done = caged.sh("ls sub; ls -d /usr/bin; ls -A /nowhere/home", env={"HOME": home.format(workspace=caged.workspace)})
+    assert done.stdout.text() == "file\n/usr/bin\n", done.stderr.text()
+    assert ("/nowhere/home" in done.stderr.text()) is (home != "/nowhere/home")
+
+
+def test_private_places_are_bounded_and_for_nobody_else(caged) -> None:
+    text = 'for place in /tmp "$HOME" /dev/shm; do stat -c %a $place; df -k --output=size $place | tail -n 1; done'
+    done = caged.sh(text, env={"HOME": "/nowhere/home"})
+    assert done.stdout.text().split() == ["700", "524288", "700", "524288", "700", "65536"], done.stderr.text()
+
+
+def test_a_hidden_place_is_bounded_and_empty(caged, monkeypatch) -> None:
+    monkeypatch.setenv("HOME", str(caged.workspace))
+    (caged.workspace / ".ssh").mkdir()
+    (caged.workspace / ".netrc").write_text("key")
+    text = "stat -c %a .ssh; df -k --output=size .ssh | tail -n 1; ls -A .ssh; cat .netrc; (echo x > .netrc); echo end"
+    done = caged.sh(text, env={"HOME": str(caged.workspace)})
+    assert done.stdout.text().split() == ["700", "1024", "end"], done.stderr.text()
+    assert (caged.workspace / ".netrc").read_text() == "key"
+
+
+def test_what_is_fixed_can_be_changed_and_not_moved(repository) -> None:
+    """What lies in a repository's own directory, apart from its settings."""
+    done = repository.sh("echo x > .git/description; mv .git g 2>/dev/null || echo held")
+    assert (done.stdout.text(), (repository.workspace / ".git" / "description").read_text()) == ("held\n", "x\n")
+
+
+def test_links_of_the_system_are_links(caged) -> None:
+    links = [path for path in ("/bin", "/sbin", "/lib", "/lib64") if os.path.islink(path)]
+    done = caged.sh('for path; do readlink "$path"; done; readlink /var/tmp; ls -A /run', *links)
+    assert done.stdout.text().splitlines() == [*map(os.readlink, links), "/tmp"]
+
+
+def test_what_hardly_a_program_looks_at_is_left_out(caged) -> None:
+    done = caged.sh("ls -d /sys/devices/system/* /sys/fs/* /sys/kernel/mm/*")
+    assert done.stdout.text() == "/sys/devices/system/cpu\n"
+
+
+def test_what_is_readable_in_the_workspace_can_be_written_there(caged) -> None:
+    (caged.workspace / "tool").mkdir()
+    caged.sh("echo x > tool/made", cage={"readable": (f"{caged.workspace}/tool", "/usr/bin", str(caged.workspace))})
+    assert os.listdir(caged.workspace / "tool") == ["made"]
+
+
+def test_what_is_readable_below_a_link_of_the_system_is_no_hindrance(caged) -> None:
+    if not os.path.islink("/lib"):
+        pytest.skip("/lib is no link here")
+    done = caged.sh("ls /lib > /dev/null && echo fine", cage={"readable": (os.path.realpath("/lib"), "/missing")})
+    assert done.stdout.text() == "fine\n"
+
+
+def test_without_a_workspace_there_is_none(caged) -> None:
+    done = caged.sh('pwd; ls "$1"; ls /', str(caged.workspace), cwd="/", cage={"workspace": ""})
+    assert done.stdout.text().startswith("/\n") and "No such file" in done.stderr.text()
+
+
+def test_it_begins_where_a_link_leads(caged) -> None:
+    (caged.workspace / "real").mkdir()
+    (caged.workspace / "link").symlink_to("real")
+    assert caged.sh("pwd", cwd=f"{caged.workspace}/link").stdout.text() == f"{caged.workspace}/real\n"
+
+
+def test_a_program_named_by_one_word_is_the_one_beside_it(caged) -> None:
+    (caged.workspace / "env").write_text("#!/bin/sh\necho own $#\n")
+    (caged.workspace / "env").chmod(0o755)
+    assert caged.run("env", "word").stdout.text() == "own 1\n"
+
+
+def test_a_temporary_directory_behind_a_link_is_found_by_its_name(caged, monkeypatch, tmp_path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "linked").symlink_to("real")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "linked"))
+    processes = Processes(f"{caged.yard.id}linked")
+    try:
+        cage = Cage("bubblewrap", workspace=str(caged.workspace))
+        command = caged.command("/bin/sh", "-c", 'echo x > "$TMPDIR/file" && echo "$TMPDIR"')
+        done = asyncio.run(Confined(processes, cage).exec(command))
+        assert done.stdout.text().startswith(f"{tmp_path}/linked/"), done.stderr.text()
+    finally:
+        processes.close()
+
+
+def test_the_settings_of_the_system_are_copied_once_for_a_runtime(caged) -> None:
+    def settings() -> list[str]:
+        root = caged.yard.sandbox.scratch.root
+        return [name for name in os.listdir(root) if name.startswith("settings")]
+
+    said = [caged.sh("head -n 1 /etc/passwd; ls /etc | wc -l").stdout.text() for _ in range(2)]
+    assert said[0] == said[1] and said[0].startswith("root:")
+    assert len(settings()) == 1
+
+
+class Begun(NamedTuple):
+    """A program that was started for who waits by himself."""
+
+    pid: int
+    told: int
+    said: int
+
+    def end(self) -> str:
+        """What it printed."""
+        os.waitpid(self.pid, 0)
+        os.close(self.told)
+        with os.fdopen(self.said) as said:
+            return said.read()
+
+
+def begin(caged: Caged, text: str, env: dict[str, str], tmp: Path, *, cage: Cage | None = None) -> Begun:
+    """`env` is the program's."""
+    null = os.open(os.devnull, os.O_RDWR)
+    reads, writes = os.pipe()
+    try:
+        argv, cwd = ("/bin/sh", "-c", text), str(caged.workspace)
+        about = Start(argv, cwd, {"PATH": "/usr/bin:/bin", **env}, streams=(null, writes, writes))
+        cage = cage or Cage("bubblewrap", workspace=str(caged.workspace))
+        return Begun(*bubblewrap.begin(cage, about, tmp=str(tmp)), reads)
+    finally:
+        os.close(null)
+        os.close(writes)
+
+
+@pytest.mark.parametrize(
+    ("env", "mark"),
+    [
+        ({"TOOLCRIB_CALL_ID": "run-1"}, "run-1.cage"),
+        ({"TOOLCRIB_WORKER": "run-w1,run-2", "TOOLCRIB_CALL_ID": "run-1"}, "run-w1.cage"),
+        ({}, ".cage"),
+    ],
+)
+def test_bubblewrap_itself_has_a_mark_and_nothing_else(caged, tmp_path, env, mark) -> None:
+    """By which it is found, and which is no call's."""
+    begun = begin(caged, "echo up; while [ ! -e go ]; do :; done", {**env, "SECRET": "x"}, tmp_path)
+    try:
+        assert os.read(begun.said, 10) == b"up\n"
+        assert Path(f"/proc/{begun.pid}/environ").read_bytes() == f"TOOLCRIB_CALL_ID={mark}\0".encode()
+        assert os.readlink(f"/proc/{begun.pid}/cwd") == "/"
+    finally:
+        (caged.workspace / "go").touch()
+        begun.end()
+
+
+def test_what_one_run_of_a_worker_left_in_memory_the_next_does_not_find(caged, tmp_path) -> None:
+    """Nothing can be left where all runs of a worker look, but where programs share memory."""
+    env = {"TOOLCRIB_WORKER": "run-w1", "HOME": "/nowhere/home"}
+    places = '/tmp/x /nowhere/home/x /dev/shm/x "$TMPDIR/x"'
+    text = f"for path in {places}; do (: > $path) 2>/dev/null && echo $path; done"
+    kept = begin(caged, text, {**env, "TMPDIR": str(tmp_path)}, tmp_path).end().split()
+    free = begin(caged, text, {"HOME": "/nowhere/home", "TMPDIR": str(tmp_path)}, tmp_path).end().split()
+    assert (kept, free) == (
+        ["/dev/shm/x", f"{tmp_path}/x"],
+        ["/tmp/x", "/nowhere/home/x", "/dev/shm/x", f"{tmp_path}/x"],
+    )
+
+
+def test_apart_from_a_runtime_the_settings_are_mounted_one_by_one(caged, tmp_path) -> None:
+    said = begin(caged, "head -c 5 /etc/passwd; cat /etc/shadow", {}, tmp_path).end()
+    assert said.startswith("root:") and "No such file" in said
+    assert sorted(os.listdir(tmp_path)) == ["outside", "workspace"]
+
+
+def test_what_is_prepared_is_prepared_for_so_many_cages_only(caged, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(bubblewrap, "_MOST_KEPT", 2)
+    monkeypatch.setattr(bubblewrap, "_prepared", {})
+    monkeypatch.setattr(bubblewrap, "_settings", {})
+    for number in range(4):
+        cage = Cage("bubblewrap", workspace=str(caged.workspace), readable=(f"/missing{number}",))
+        tmp = tmp_path / f"toolcrib-{number}" / "tmp"
+        tmp.mkdir(parents=True)
+        assert begin(caged, "echo fine", {}, tmp, cage=cage).end() == "fine\n"
+        assert len(os.listdir(tmp.parent)) == 2
+    assert (len(bubblewrap._prepared), len(bubblewrap._settings)) == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (OSError(errno.EMFILE, "full"), "RESOURCE_EXHAUSTED"),
+        (OSError(errno.ENFILE, "full"), "RESOURCE_EXHAUSTED"),
+        (OSError(errno.ENOMEM, "full"), "RESOURCE_EXHAUSTED"),
+        (OSError(errno.ENOSPC, "full"), "RESOURCE_EXHAUSTED"),
+        (OSError(errno.EIO, "a fault"), "SANDBOX_UNAVAILABLE"),
+        (LookupError("vax"), "SANDBOX_UNAVAILABLE"),
+        (ValueError("embedded null byte"), ToolError.code),
+    ],
+)
+@pytest.mark.parametrize("where", ["os.memfd_create", "os.pipe2", "toolcrib.sandbox.seccomp.program"])
+def test_why_it_was_not_confined(caged, tmp_path, monkeypatch, error, code, where) -> None:
+    def fail(*_: object, **__: object) -> int:
+        raise error
+
+    before = len(os.listdir("/proc/self/fd"))
+    monkeypatch.setattr(where, fail)
+    null = os.open(os.devnull, os.O_RDWR)
+    about = Start(("/usr/bin/touch", "ran"), str(caged.workspace), {}, streams=(null,) * 3)
+    with pytest.raises(ToolError) as caught:
+        bubblewrap.begin(Cage("bubblewrap", workspace=str(caged.workspace)), about, tmp=str(tmp_path))
+    os.close(null)
+    assert (caught.value.code, caught.value.before_effect) == (code, True)
+    assert "/usr/bin/touch" in str(caught.value) and error.args[-1] in str(caught.value)
+    assert (len(os.listdir("/proc/self/fd")), os.listdir(caged.workspace)) == (before, [])
+
+
+@pytest.mark.parametrize(
+    ("text", "code"), [(None, "SANDBOX_UNAVAILABLE"), ("#!/nowhere/interpreter\n", ToolError.code)]
+)
+def test_a_bubblewrap_that_does_not_start_leaves_nothing_open(caged, tmp_path, monkeypatch, text, code) -> None:
+    program = caged.outside / "bwrap"
+    if text is not None:
+        program.write_text(text)
+        program.chmod(0o755)
+    monkeypatch.setattr(bubblewrap, "PROGRAM", str(program))
+    null, before = os.open(os.devnull, os.O_RDWR), len(os.listdir("/proc/self/fd"))
+    about = Start(("/usr/bin/touch", "ran"), str(caged.workspace), {}, streams=(null,) * 3)
+    try:
+        with pytest.raises(ToolError, match=str(program)) as caught:
+            bubblewrap.begin(Cage("bubblewrap", workspace=str(caged.workspace)), about, tmp=str(tmp_path))
+        assert (caught.value.code, caught.value.before_effect) == (code, True)
+        assert (len(os.listdir("/proc/self/fd")), os.listdir(caged.workspace)) == (before, [])
+    finally:
+        os.close(null)
 
 
 # How it ends
@@ -600,45 +831,6 @@ def test_swapping_links_during_a_start_opens_nothing(caged) -> None:
         thread.join()
     assert set(said) <= {b""}
     assert sorted(os.listdir(caged.outside)) == [".vscode", "secret"]
-
-
-# The canary
-
-
-def test_the_canary_says_what_is_missing(monkeypatch, tmp_path) -> None:
-    monkeypatch.setattr(bubblewrap, "PROGRAM", str(tmp_path / "bwrap"))
-    assert "install" in bubblewrap.canary()
-
-
-@pytest.mark.parametrize(
-    ("said", "remedy"),
-    [
-        ("bwrap: Unknown option --disable-userns", "too old"),
-        ("bwrap: No permissions to creating new namespace", "sandbox: landlock"),
-        ("bwrap: loopback: Failed RTM_NEWADDR: Operation not permitted", "sandbox: landlock"),
-    ],
-)
-def test_the_canary_says_what_to_do(monkeypatch, tmp_path, said, remedy) -> None:
-    program = tmp_path / "bwrap"
-    program.write_text(f"#!/bin/sh\necho '{said}' >&2\nexit 1\n")
-    program.chmod(0o755)
-    monkeypatch.setattr(bubblewrap, "PROGRAM", str(program))
-    monkeypatch.setattr(bubblewrap_canary, "_setting", lambda name: "")
-    assert said.removeprefix("bwrap: ") in bubblewrap.canary() and remedy in bubblewrap.canary()
-
-
-def test_the_canary_notices_what_does_not_hold(monkeypatch, tmp_path) -> None:
-    """One that starts the program without confining it."""
-    program = tmp_path / "bwrap"
-    program.write_text('#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done\nshift\nexec "$@"\n')
-    program.chmod(0o755)
-    monkeypatch.setattr(bubblewrap, "PROGRAM", str(program))
-    assert "could read outside" in bubblewrap.canary() and "could write outside" in bubblewrap.canary()
-
-
-def test_the_canary_leaves_nothing(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    assert (bubblewrap.canary(), os.listdir(tmp_path)) == ("", [])
 
 
 # Workers

@@ -1,17 +1,21 @@
 """Output of any size and any bytes: bounded in memory, exact in number, whole in a file."""
 
 import asyncio
+import errno
+import fcntl
 import os
 import random
 import resource
 import sys
+import tracemalloc
 
 import pytest
 
-from toolcrib.core.limits import ARTIFACT_BYTES
+from toolcrib.core.limits import ARTIFACT_BYTES, VIEW_BYTES
 from toolcrib.core.process import Captured
 from toolcrib.policy.redact import Redactor
-from toolcrib.sandbox.capture import Capture
+from toolcrib.sandbox import capture as module
+from toolcrib.sandbox.capture import CHUNK, Capture
 
 MEBIBYTE = 1024 * 1024
 
@@ -265,3 +269,186 @@ def test_a_program_that_fills_the_pipe_gets_a_larger_one() -> None:
         pass
     capture.close()
     assert capture.result().total >= 5 * room
+
+
+# One capture, step by step
+
+
+class Taken(Files):
+    """A directory in which names are taken already."""
+
+    def __init__(self, root, *names: str) -> None:
+        super().__init__(root)
+        self.names, self.asked = names, []
+
+    def create(self, name: str) -> tuple[str, str, int]:
+        self.asked.append(name)
+        if name in self.names or not self.names:
+            raise FileExistsError(name)
+        return super().create(name)
+
+
+def begun(*chunks: bytes, keep: int, artifacts=None) -> tuple[Capture, int]:
+    """A capture of which these chunks were read, and the end to write more to."""
+    reads, writes = os.pipe()
+    os.set_blocking(reads, False)
+    capture = Capture(reads, name="stream", keep=keep, artifacts=artifacts)
+    for chunk in chunks:
+        os.write(writes, chunk)
+        assert capture.read()
+    return capture, writes
+
+
+def ended(capture: Capture, writes: int) -> Captured:
+    os.close(writes)
+    assert not capture.read()
+    capture.close()
+    return capture.result()
+
+
+def test_what_came_up_to_now_can_be_asked_for_at_any_time(tmp_path) -> None:
+    capture, writes = begun(b"abc", keep=4, artifacts=Files(tmp_path))
+    assert capture.so_far() == Captured(b"abc", total=3)
+    path = str(tmp_path / "stream")
+    for chunk, expected in (
+        (b"def", Captured(b"ab", b"ef", 6, ("stream", path, 6))),
+        (b"gh", Captured(b"ab", b"gh", 8, ("stream", path, 8))),
+        (b"i", Captured(b"ab", b"hi", 9, ("stream", path, 9))),
+    ):
+        os.write(writes, chunk)
+        assert capture.read()
+        assert capture.so_far() == expected
+        assert os.path.getsize(path) == expected.total
+    last = ended(capture, writes)
+    assert last == capture.result() == capture.so_far() == Captured(b"ab", b"hi", 9, ("stream", path, 9))
+    assert (tmp_path / "stream").read_bytes() == b"abcdefghi"
+
+
+@pytest.mark.parametrize(("size", "in_a_file"), [(VIEW_BYTES, False), (VIEW_BYTES + 1, True)])
+def test_what_is_longer_than_a_model_is_shown_is_in_a_file_also_when_it_is_kept(tmp_path, size, in_a_file) -> None:
+    got = taken(b"x" * (size - 7), b"y" * 7, keep=MEBIBYTE, artifacts=Files(tmp_path))
+    artifact = ("stream", str(tmp_path / "stream"), size) if in_a_file else None
+    assert got == Captured(b"x" * (size - 7) + b"y" * 7, b"", size, artifact)
+    assert not in_a_file or (tmp_path / "stream").read_bytes() == got.head
+
+
+def test_no_descriptor_is_left_and_none_of_somebody_else_is_closed(tmp_path) -> None:
+    before = len(os.listdir("/dev/fd"))
+    capture, writes = begun(b"x" * 100, keep=10, artifacts=Files(tmp_path))
+    assert capture.open
+    ended(capture, writes)
+    assert (capture.open, len(os.listdir("/dev/fd"))) == (False, before)
+    other = [os.open(tmp_path, os.O_RDONLY) for _ in range(4)]  # among them the numbers that were given back
+    capture.close()
+    capture.result()
+    for fd in other:
+        os.fstat(fd)
+        os.close(fd)
+
+
+def test_a_stream_that_never_pauses_is_left_after_some_reads() -> None:
+    capture = Capture(os.open("/dev/zero", os.O_RDONLY), name="stream", keep=10, artifacts=None)
+    assert capture.read()
+    assert capture.so_far() == Captured(bytes(5), bytes(5), 16 * CHUNK)
+    capture.close()
+
+
+def test_a_stream_that_breaks_is_at_its_end(tmp_path) -> None:
+    capture = Capture(os.open(tmp_path, os.O_RDONLY), name="stream", keep=10, artifacts=None)  # it cannot be read
+    assert not capture.read()
+    capture.close()
+    assert capture.result() == Captured(b"")
+
+
+def test_of_what_is_not_kept_nothing_stays_in_memory() -> None:
+    capture = Capture(os.open("/dev/zero", os.O_RDONLY), name="stream", keep=CHUNK, artifacts=None)
+    tracemalloc.start()
+    try:
+        for _ in range(4):
+            assert capture.read()
+        held, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    capture.close()
+    assert held < 3 * CHUNK and peak < 4 * CHUNK
+
+
+@pytest.mark.skipif(not hasattr(fcntl, "F_GETPIPE_SZ"), reason="only Linux makes pipes larger")
+def test_only_a_program_that_fills_the_pipe_takes_room_for_a_larger_one() -> None:
+    capture, writes = begun(b"x" * 1000, b"x" * 65535, keep=10)
+    before = fcntl.fcntl(capture.fd, fcntl.F_GETPIPE_SZ)
+    os.write(writes, b"x" * 65536)
+    assert capture.read()
+    assert before == 65536 < fcntl.fcntl(capture.fd, fcntl.F_GETPIPE_SZ)
+    ended(capture, writes)
+
+
+def test_a_pipe_that_cannot_be_made_larger_is_read_all_the_same(monkeypatch) -> None:
+    def refuses(*args: object) -> int:
+        raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(fcntl, "fcntl", refuses)
+    assert taken(b"x" * 65536, b"y", keep=2) == Captured(b"x", b"y", 65537)
+
+
+# Its file
+
+
+def test_a_file_of_another_name_is_begun_where_the_name_is_taken(tmp_path) -> None:
+    files = Taken(tmp_path, "stream", "stream.2")
+    got = taken(b"abc", b"def", keep=2, artifacts=files)
+    assert files.asked == ["stream", "stream.2", "stream.3"]
+    assert got.artifact == ("stream.3", str(tmp_path / "stream.3"), 6)
+    assert (tmp_path / "stream.3").read_bytes() == b"abcdef"
+
+
+def test_names_are_tried_so_often_and_then_no_more(tmp_path) -> None:
+    files = Taken(tmp_path)
+    assert taken(b"abc", b"def", b"ghi", keep=2, artifacts=files) == Captured(b"a", b"i", 9)
+    assert files.asked == ["stream", *(f"stream.{number}" for number in range(2, 100))]
+
+
+def test_where_there_is_no_room_it_is_asked_once(tmp_path) -> None:
+    asked = []
+
+    class Full(NoRoom):
+        def create(self, name: str) -> tuple[str, str, int]:
+            asked.append(name)
+            return super().create(name)
+
+    assert taken(b"abc", b"def", b"ghi", keep=2, artifacts=Full(tmp_path)) == Captured(b"a", b"i", 9)
+    assert asked == ["stream"]
+
+
+@pytest.mark.parametrize("sizes", [(250,), (99, 1, 150), (60, 60, 130), (1, 99, 100, 50)])
+def test_a_file_ends_at_its_limit(tmp_path, monkeypatch, sizes) -> None:
+    monkeypatch.setattr(module, "ARTIFACT_BYTES", 100)
+    sent = os.urandom(250)
+    starts = [sum(sizes[:at]) for at in range(len(sizes))]
+    chunks = [sent[start : start + size] for start, size in zip(starts, sizes, strict=True)]
+    got = taken(*chunks, keep=20, artifacts=Files(tmp_path))
+    assert got == Captured(sent[:10], sent[-10:], 250, ("stream", str(tmp_path / "stream"), 100))
+    assert (tmp_path / "stream").read_bytes() == sent[:100]
+
+
+def test_a_disk_that_fills_up_leaves_the_beginning(tmp_path, monkeypatch) -> None:
+    """Written in pieces, as a system may; and what comes after the disk was full is not appended behind a hole."""
+    before = len(os.listdir("/dev/fd"))
+    capture, writes = begun(keep=4, artifacts=Files(tmp_path))
+    real, room = os.write, [3, 5]
+
+    def write(fd: int, data: bytes) -> int:
+        if fd == writes:
+            return real(fd, data)
+        if not room:
+            room.append(1000)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return real(fd, data[: room.pop(0)])
+
+    monkeypatch.setattr(module.os, "write", write)
+    for chunk in (b"0123456789", b"abcdef"):
+        os.write(writes, chunk)
+        assert capture.read()
+    assert ended(capture, writes) == Captured(b"01", b"ef", 16, ("stream", str(tmp_path / "stream"), 8))
+    assert (tmp_path / "stream").read_bytes() == b"01234567"
+    assert len(os.listdir("/dev/fd")) == before

@@ -19,7 +19,7 @@ def mode(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Non
     """As Linux does it, and as it is done elsewhere: without openat2, and without files that have no name yet."""
     if request.param == "walk":
         monkeypatch.setattr(_beneath, "BY_KERNEL", False)
-        monkeypatch.setattr(_deliver, "_unnamed", lambda folder, mode: -1)
+        monkeypatch.setattr(_deliver, "_unnamed", lambda folder, mode: None)
     elif not _openat2.AVAILABLE:
         pytest.skip("this kernel has no openat2")
 

@@ -45,7 +45,7 @@ def commands(errors: str, cage: Cage = CAGE) -> list[str]:
 )
 def test_a_program_without_a_network(said: str) -> None:
     [hint] = hints("fetch", CAGE, failed(said))
-    assert hint == Hint("network", hint.message, "toolcrib grant fetch network")
+    assert hint == Hint("network", hint.message, "toolcrib grant fetch network") and hint.message
 
 
 def test_one_that_has_the_network_is_told_nothing_about_it() -> None:
@@ -57,8 +57,10 @@ def test_one_that_has_the_network_is_told_nothing_about_it() -> None:
     ["curl: (56) CONNECT tunnel failed, response 403", "OSError: Tunnel connection failed: 403 Forbidden", "EAI_AGAIN"],
 )
 def test_one_that_reaches_some_hosts_is_told_which(said: str) -> None:
-    [hint] = hints("fetch", CAGE._replace(tier=BUBBLEWRAP, hosts=("pypi.org",)), failed(said))
-    assert "pypi.org" in hint.message and hint.command == "toolcrib grant fetch network HOST"
+    cage = CAGE._replace(tier=BUBBLEWRAP, hosts=("pypi.org", "example.com"))
+    [hint] = hints("fetch", cage, failed(said))
+    assert hint == Hint("network", hint.message, "toolcrib grant fetch network HOST")
+    assert "fetch reaches only pypi.org, example.com;" in hint.message
 
 
 @pytest.mark.parametrize(
@@ -80,6 +82,36 @@ def test_one_that_reaches_some_hosts_is_told_which(said: str) -> None:
 )
 def test_a_path_outside(said: str, access: str) -> None:
     assert commands(said) == [f"toolcrib grant fetch files {access} /srv/data/x"]
+
+
+def test_a_path_at_the_end_of_a_sentence() -> None:
+    assert commands("Permission denied: /srv/data/x.") == ["toolcrib grant fetch files ro /srv/data/x"]
+
+
+def test_a_path_without_a_workspace_is_one_from_the_root() -> None:
+    assert commands("cat: ./data/x: Permission denied", Cage(LANDLOCK)) == ["toolcrib grant fetch files ro /data/x"]
+
+
+@pytest.mark.parametrize(("said", "access"), [("cat: /tmp/x", "ro"), ("touch: cannot touch '/var/tmp/a/x'", "rw")])
+def test_a_shared_temporary_directory(said: str, access: str) -> None:
+    [hint] = hints("fetch", CAGE, failed(f"{said}: Permission denied"))
+    path = said.split(" ")[-1].strip("'")
+    assert hint == Hint("files", hint.message, f"toolcrib grant fetch files {access} {path}")
+    assert path in hint.message and "TMPDIR" in hint.message
+
+
+def test_a_place_below_the_home_that_anybody_may_be_given(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    home = tmp_path.resolve()
+    monkeypatch.setenv("HOME", str(home))
+    assert commands(f"cat: {home}/models/x: Permission denied") == [f"toolcrib grant fetch files ro {home}/models/x"]
+
+
+def test_it_is_said_whether_the_place_is_known_to_be_there() -> None:
+    bubble = CAGE._replace(tier=BUBBLEWRAP)
+    [refused] = hints("fetch", bubble, failed("cat: /srv/data/x: Permission denied"))
+    [missing] = hints("fetch", bubble, failed("cat: /srv/data/x: No such file or directory"))
+    assert ("if it is there" in refused.message, "if it is there" in missing.message) == (False, True)
+    assert all("/srv/data/x" in hint.message for hint in (refused, missing))
 
 
 def test_what_is_outside_does_not_exist_for_one_in_bubblewrap() -> None:
@@ -115,8 +147,9 @@ def test_a_link_in_the_workspace_that_leads_out(tmp_path: Path) -> None:
     work, outside = tmp_path.resolve() / "work", tmp_path.resolve() / "data"
     work.mkdir()
     (work / "link").symlink_to(outside)
-    found = commands(f"cat: {work}/link: Permission denied", Cage(LANDLOCK, workspace=str(work)))
-    assert found == [f"toolcrib grant fetch files ro {outside}"]
+    [hint] = hints("fetch", Cage(LANDLOCK, workspace=str(work)), failed(f"cat: {work}/link: Permission denied"))
+    assert hint == Hint("files", hint.message, f"toolcrib grant fetch files ro {outside}")
+    assert f"{work}/link is a link" in hint.message
 
 
 @pytest.mark.parametrize(
@@ -135,6 +168,14 @@ def test_a_link_in_the_workspace_that_leads_out(tmp_path: Path) -> None:
 )
 def test_what_has_nothing_to_do_with_confinement(said: str) -> None:
     assert commands(said) == []
+
+
+@pytest.mark.parametrize(
+    "path", ["/srv/tool/x", "/srv/work/.vscode/tasks.json", "/srv/given/x", "/usr/x", "/srv/work/plain"]
+)
+def test_what_is_missing_where_it_would_be_seen_is_missing(path: str) -> None:
+    said = f"FileNotFoundError: [Errno 2] No such file or directory: '{path}'"
+    assert commands(said, CAGE._replace(tier=BUBBLEWRAP)) == []
 
 
 @pytest.mark.parametrize("tier", ["off", "process"])
@@ -164,7 +205,9 @@ def test_nobody_is_told_to_give_away_a_home_or_keys(monkeypatch: pytest.MonkeyPa
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))
     [hint] = hints("fetch", CAGE, failed(f"cat: '{home}{path}': Permission denied"))
-    assert hint.command == "" and "toolcrib grant" not in hint.message
+    assert hint == Hint("files", hint.message) and "toolcrib grant" not in hint.message
+    _, _, why = hint.message.partition("; ")
+    assert why.startswith("it "), "it is not said why"
 
 
 @pytest.mark.parametrize("path", ["/", "/etc", "/home", "/var"])
@@ -187,6 +230,27 @@ def test_a_command_is_safe_to_type(path: str) -> None:
     assert shlex.split(command) == ["toolcrib", "grant", "fetch", "files", "ro", path]
 
 
+def test_what_no_path_can_be_is_none() -> None:
+    assert hints("fetch", CAGE, failed("open '/srv/data/\0x': Permission denied")) == []
+
+
+def test_a_long_path_is_cut_off_where_it_is_shown_and_not_suggested() -> None:
+    longest = "/srv/" + "x" * 195
+    [whole] = hints("fetch", CAGE, failed(f"open '{longest}': Permission denied"))
+    [cut] = hints("fetch", CAGE, failed(f"open '{longest}y': Permission denied"))
+    assert (whole.message.startswith(f"{longest} "), whole.command) == (
+        True,
+        f"toolcrib grant fetch files ro {longest}",
+    )
+    assert (cut.message.startswith(f"{longest}... "), cut.command) == (True, "")
+
+
+def test_only_so_many_paths_are_looked_at() -> None:
+    fine = "cat: /srv/work/plain: Permission denied\n"
+    assert commands(fine * 63 + "cat: /srv/data/x: Permission denied") == ["toolcrib grant fetch files ro /srv/data/x"]
+    assert commands(fine * 64 + "cat: /srv/data/x: Permission denied") == []
+
+
 def test_a_flood_of_refusals_is_a_few_hints_in_no_time() -> None:
     lines = "\n".join(f"cat: /srv/data/{count}: Permission denied" for count in range(100_000))
     assert len(hints("fetch", CAGE, failed(lines, output="'" * 1_000_000))) == 3
@@ -206,5 +270,12 @@ def test_what_was_put_aside_and_what_was_changed() -> None:
     why = "an editor's settings and tasks"
     found = [PutAside(".vscode", "/srv/aside/1", why), PutAside(".idea", "", why)]
     moved, changed = of_aftermath("fetch", "/srv/work", found)
-    assert moved.command == "toolcrib grant fetch files rw /srv/work/.vscode" and "/srv/aside/1" in moved.message
-    assert changed == Hint("changed", changed.message) and why in changed.message
+    assert moved == Hint("put_aside", moved.message, "toolcrib grant fetch files rw /srv/work/.vscode")
+    assert ".vscode is protected" in moved.message and "/srv/aside/1" in moved.message
+    assert changed == Hint("changed", changed.message) and ".idea" in changed.message and why in changed.message
+    assert "put aside" not in changed.message
+
+
+def test_of_much_that_was_put_aside_a_little_is_told() -> None:
+    found = [PutAside(f".vscode{count}", "/srv/aside/1", "why") for count in range(9)]
+    assert len(of_aftermath("fetch", "/srv/work", found)) == 3

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from toolcrib.sandbox.grantable import Grounds, too_wide, why_not_asked
+from toolcrib.sandbox.grantable import KEYS, Grounds, too_wide, why_not_asked
 
 
 @pytest.mark.parametrize(
@@ -80,3 +80,154 @@ def test_a_tool_reads_its_folder_but_not_a_home(grounds: Grounds) -> None:
     assert grounds.folder_of(str(own)) == (str(own),)
     assert grounds.folder_of(f"{grounds.home}/nothing") == ()
     assert grounds.folder_of(f"{grounds.home}/data/x") == (f"{grounds.home}/data",)
+
+
+HOME, OWN = "/home/u", "/home/u/.toolcrib"
+SYSTEM = (
+    "/bin /boot /etc /home /lib /lib32 /lib64 /libx32 /mnt /media /opt /private /root /run /sbin /srv /tmp /usr /users"
+    " /var /library /system /volumes /var/lib /var/run /var/tmp /run/user /private/tmp /private/var /private/etc"
+)
+
+
+@pytest.mark.parametrize(
+    "path", [*SYSTEM.split(), "/Users", "/System", "/proc", "/sys", "/dev", "/sys/x", "/dev/shm/x"]
+)
+def test_no_part_of_the_system_is_given_whole(path: str) -> None:
+    assert "system" in too_wide(path, home="/elsewhere/u", own="/elsewhere/own")
+
+
+@pytest.mark.parametrize(
+    "path", ["/usr/local", "/var/lib/app", "/devices", "/process", "/system/app", "/run/user/1000"]
+)
+def test_what_lies_in_it_can_be(path: str) -> None:
+    assert too_wide(path, home=HOME, own=OWN) == ""
+
+
+def test_each_reason_is_its_own() -> None:
+    everything, ours = too_wide("/", home=HOME, own=OWN), too_wide(f"{OWN}/x", home=HOME, own=OWN)
+    assert [too_wide(path, home=HOME, own=OWN) for path in ("/home", HOME)] == [everything, everything]
+    assert (ours, too_wide("/srv/own", home=HOME, own="/srv/own/deep")) == (ours, ours)
+    assert len({everything, ours, too_wide("/etc", home=HOME, own=OWN), ""}) == 4
+    assert "Toolcrib" in ours
+
+
+def test_where_we_keep_nothing_nothing_is_ours() -> None:
+    assert too_wide("/home/u/data", home=HOME, own="") == ""
+    assert too_wide("/home", home=HOME, own="") != ""
+
+
+@pytest.mark.parametrize(
+    ("path", "asked"),
+    [
+        ("a" * 1024, True),
+        ("a" * 1025, False),
+        ("././data", False),
+        ("~/./data", False),
+        ("~data", False),
+        ("data~", True),
+        ("a/~/b", True),
+        ("~/a/", False),
+        ("a/", False),
+        ("...", True),
+        ("a\u202eb", False),
+        ("~/data/x", True),
+        ("./~/data", True),
+    ],
+)
+def test_a_declaration_names_one_place(path: str, asked: bool) -> None:
+    assert (why_not_asked(path) == "") is asked
+
+
+def test_a_declaration_is_told_what_is_wrong_with_it() -> None:
+    plain, below, one = why_not_asked("a\nb"), why_not_asked("/srv"), why_not_asked("a/../b")
+    assert len({plain, below, one}) == 3
+    assert (why_not_asked("~root/x"), why_not_asked("a//b"), why_not_asked("x" * 2000)) == (below, one, plain)
+    assert "data/cache" in below and "data/cache" in one
+    assert "git" in why_not_asked(".git/config")
+
+
+@pytest.mark.parametrize("key", ["/".join(names) for names in KEYS])
+def test_where_keys_lie_no_program_asks_below_the_home(key: str) -> None:
+    for path in (key, key.upper(), f"{key}/deep/er", *(f"{above}" for above in _above(key))):
+        assert why_not_asked(f"~/{path}"), path
+    assert why_not_asked(f"~/{key}-2") == ""
+
+
+def _above(key: str) -> list[str]:
+    names = key.split("/")
+    return ["/".join(names[:count]) for count in range(1, len(names))]
+
+
+def test_what_is_called_like_a_place_of_keys_elsewhere_is_none() -> None:
+    assert [why_not_asked(path) for path in (".mozilla", ".config/chromium", "~/data/.mozilla", "~/x/.config")] == [
+        ""
+    ] * 4
+
+
+def test_what_a_path_leads_to_depends_on_who_wants_it(grounds: Grounds) -> None:
+    home, work = grounds.home, grounds.workspace
+    for name in (f"{work}/.envrc", f"{work}/.mozilla", f"{home}/.mozilla", f"{home}/.envrc", f"{home}/data/x"):
+        Path(name).touch()
+    given = {
+        f"{home}/data": (True, True),
+        f"{home}/data/x": (True, True),
+        f"{home}/data/not yet": (True, True),
+        f"{home}/.mozilla": (True, False),
+        f"{home}/.envrc": (True, False),
+        f"{work}/.mozilla": (True, True),
+        f"{work}/.envrc": (True, False),
+        work: (True, True),
+        home: (False, False),
+        f"{home}/.toolcrib": (False, False),
+        f"{home}/../else": (True, False),
+        "/etc": (False, False),
+        "/etc/hostname": (True, False),
+    }
+    for path, (to_the_user, to_a_tool) in given.items():
+        real = str(Path(path).resolve())
+        assert grounds.leads_to(path) == (real if to_the_user else ""), path
+        assert grounds.leads_to(path, asked=True) == (real if to_a_tool else ""), path
+
+
+def test_a_link_in_the_workspace_is_what_it_leads_to(grounds: Grounds) -> None:
+    work = Path(grounds.workspace)
+    for name, leads in (("in", "data/deep"), ("protected", ".vscode"), ("up", "../data"), ("over", "../work-2")):
+        (work / name).symlink_to(leads)
+    for name in ("data/deep", ".vscode", "../work-2"):
+        (work / name).mkdir(parents=True)
+    answers = {
+        name: (grounds.asked_for(name), grounds.leads_to(str(work / name))) for name in ("in", "protected", "up")
+    }
+    deep, settings = f"{work}/data/deep", f"{work}/.vscode"
+    assert answers == {"in": (deep, deep), "protected": ("", settings), "up": ("", "")}
+    assert (grounds.asked_for("over"), grounds.leads_to(f"{work}/over")) == ("", "")
+
+
+def test_what_a_declaration_asks_for_is_looked_for_where_it_says(grounds: Grounds) -> None:
+    Path(grounds.workspace, "data").mkdir()
+    assert grounds.asked_for("data") == f"{grounds.workspace}/data"
+    assert grounds.asked_for("~/data") == f"{grounds.home}/data"
+    assert grounds.asked_for("~data") == f"{grounds.workspace}/~data"
+
+
+def test_a_folder_on_our_shelves_is_a_tool_s_own_and_no_other_of_ours(grounds: Grounds) -> None:
+    home, own = Path(grounds.home), Path(grounds.own)
+    for name in ("tools/x/run", "skills/y/SKILL.md", "audit/z", "tools-2/a"):
+        (own / name).parent.mkdir(parents=True, exist_ok=True)
+        (own / name).touch()
+    (home / "run").touch()
+    (home / "data" / "run").symlink_to("../run")
+    (home / "by-link").symlink_to("data")
+    expected = {
+        f"{own}/tools/x/run": f"{own}/tools/x",
+        f"{own}/skills/y/SKILL.md": f"{own}/skills/y",
+        f"{own}/audit/z": f"{own}/audit/z",
+        f"{own}/tools-2/a": f"{own}/tools-2/a",
+        f"{home}/run": f"{home}/run",
+        f"{home}/data/run": f"{home}/data",
+        f"{home}/by-link/x": f"{home}/data",
+    }
+    assert {file: grounds.folder_of(file) for file in expected} == {file: (path,) for file, path in expected.items()}
+    (home / "link").symlink_to("data/run")
+    assert grounds.folder_of(f"{home}/link") == (f"{home}/run",)
+    assert grounds.folder_of(f"{home}/data") == ()

@@ -6,14 +6,17 @@ import re
 import socket
 import stat
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from toolcrib.core.errors import Refused, ToolError
 from toolcrib.sandbox import _beneath, _deliver, _openat2, guard
 from toolcrib.sandbox.guard import GuardedFiles
-from toolcrib.sandbox.places import Places
+from toolcrib.sandbox.places import Found, Places
+from toolcrib.sandbox.readings import Readings, Stale
 
 SECRET = b"top secret of somebody else"
 OUTSIDE, MISSING, ODD = "PATH_OUTSIDE_WORKSPACE", "FILE_NOT_FOUND", "PATH_NOT_REGULAR"
@@ -78,6 +81,7 @@ def refusal(use: Callable[..., object], *args: object) -> ToolError:
         use(*args)
     error = caught.value
     assert SECRET.decode() not in str(error)
+    assert "path" in error.details
     assert re.search(r"[;,] (use|list|call|write|copy|remove|try|ask|leave|or use)", str(error)), (
         f"no next step: {error}"
     )
@@ -680,3 +684,294 @@ def test_the_walk_is_there_for_kernels_without_openat2(yard: Path, monkeypatch: 
     monkeypatch.setattr(_openat2, "AVAILABLE", False)
     monkeypatch.setattr(_openat2, "open_beneath", None)
     assert guard.GuardedFiles(yard / "work").read("file") == b"inside"
+
+
+# What is told
+
+
+@pytest.mark.parametrize(
+    ("use", "path", "code"),
+    [
+        *((use, "../secret", OUTSIDE) for use in USES),
+        *((use, "nothing", MISSING) for use in ("read", "stat", "list", "unlink")),
+        *((use, "folder", ODD) for use in ("read", "write", "unlink")),
+        *((use, "x" * 256, "READ_ERROR") for use in ("read", "stat", "exists", "list")),
+        *((use, "x" * 256, "EXECUTION_ERROR") for use in ("write", "unlink")),
+        *((use, "a\0b", "READ_ERROR") for use in ("read", "stat", "exists", "list")),
+        *((use, "a\0b", "EXECUTION_ERROR") for use in ("write", "unlink")),
+        ("write", "dangling", MISSING),
+        ("write", "new/", ODD),
+        ("write", "/".join("d" * 66), "EXECUTION_ERROR"),
+        ("list", "file", MISSING),
+        ("unlink", "nothing/.", MISSING),
+        ("unlink", "folder/..", ODD),
+    ],
+)
+def test_an_error_has_the_path_and_says_what_kind_it_is(
+    files: GuardedFiles, yard: Path, use: str, path: str, code: str
+) -> None:
+    os.symlink("nowhere", yard / "work" / "dangling")
+    error = refusal(USES[use], files, path)
+    assert (error.code, error.details, path in str(error)) == (code, {"path": path}, True)
+    assert files.report == {}
+
+
+@pytest.mark.parametrize("path", [".git/config", "folder/.envrc"])
+def test_a_protected_place_is_told_with_the_reason(files: GuardedFiles, path: str) -> None:
+    error = refusal(files.write, path, "x")
+    assert (error.code, error.details["path"]) == (PROTECTED, path)
+    assert error.details["reason"] in str(error) and isinstance(error, Refused)
+
+
+def test_every_use_is_noted_in_the_report_it_was_given(yard: Path) -> None:
+    report: dict[str, Any] = {}
+    files = GuardedFiles(yard / "work", report)
+    files.write("file", b"12345")
+    assert report == {"bytes_written": 5, "files_accessed": ["file"]}
+    files.unlink("file")
+    files.write("new", "é")
+    assert report == {"bytes_written": 7, "files_accessed": ["file", "new"]}
+    files.read("new")
+    with files.open("folder/deep") as file:
+        assert file.read(1) == b"d"
+        assert file.read() == b"eep"
+    with pytest.raises(KeyError), files.open("folder/sub/leaf") as file:
+        file.read()
+        raise KeyError
+    with files.open("folder/deep"):
+        pass
+    assert report == {
+        "bytes_written": 7, "bytes_read": 2 + 4 + 4, "files_accessed": ["file", "new", "folder/deep", "folder/sub/leaf"],
+    }  # fmt: skip
+    files.stat("new"), files.exists("new"), files.list("folder")
+    assert report["files_accessed"] == ["file", "new", "folder/deep", "folder/sub/leaf"]
+
+
+def test_what_is_removed_alone_is_noted_too(files: GuardedFiles, yard: Path) -> None:
+    os.mkfifo(yard / "work" / "fifo")
+    files.unlink("fifo")
+    assert files.report == {"bytes_written": 0, "files_accessed": ["fifo"]}
+    assert not files.exists("fifo")
+
+
+def test_of_a_large_file_as_much_is_read_as_is_asked_for(files: GuardedFiles, yard: Path) -> None:
+    content = os.urandom(2 * 1024 * 1024 + 5)
+    (yard / "work" / "large").write_bytes(content)
+    assert files.read("large") == content
+    with files.open("large") as file:
+        assert file.read(10) == content[:10]
+        file.seek(-5, os.SEEK_END)
+        assert file.read() == content[-5:]
+    assert len(content) < files.report["bytes_read"] < len(content) + 1024 * 1024
+
+
+def test_no_descriptor_of_a_file_that_was_read_in_parts_stays(files: GuardedFiles) -> None:
+    before = len(os.listdir("/dev/fd"))
+    with files.open("file") as file, files.directory("folder") as folder:
+        assert (file.read(), os.listdir(folder.fd)) == (b"inside", os.listdir(folder.real))
+    assert len(os.listdir("/dev/fd")) == before
+
+
+# Limits
+
+
+@pytest.mark.parametrize(("length", "changed"), [(10, True), (11, False)])
+def test_what_is_longer_than_that_is_not_changed(
+    files: GuardedFiles, yard: Path, monkeypatch: pytest.MonkeyPatch, length: int, changed: bool
+) -> None:
+    monkeypatch.setattr(guard, "_LONGEST_CHANGED", 10)
+    (yard / "work" / "file").write_bytes(b"x" * length)
+    if changed:
+        files.change("file", lambda old: (old or b"") + b"!")
+    else:
+        error = refusal(files.change, "file", lambda old: b"wrong")
+        assert (error.code, error.details) == ("EXECUTION_ERROR", {"path": "file"})
+    assert (yard / "work" / "file").read_bytes() == b"x" * length + (b"!" if changed else b"")
+    files.write("file", "whatever was there")
+
+
+@pytest.mark.parametrize(("depth", "made"), [(64, True), (65, False)])
+def test_so_many_directories_are_made_on_the_way(files: GuardedFiles, yard: Path, depth: int, made: bool) -> None:
+    path = "/".join("d" * depth)
+    if made:
+        files.write(path, "x")
+        assert files.read(path) == b"x"
+    else:
+        assert code_of(files.write, path, "x") == "EXECUTION_ERROR"
+        assert not (yard / "work" / "d").exists()
+
+
+def test_a_file_that_comes_and_goes_is_not_tried_for_ever(files: GuardedFiles, yard: Path) -> None:
+    place, asked = yard / "work" / "new", []
+
+    def make(old: bytes | None) -> bytes:
+        asked.append(old)
+        if old is None:
+            place.write_bytes(b"quicker")
+            return b"mine"
+        place.unlink()
+        raise FileNotFoundError
+
+    error = refusal(files.change, "new", make)
+    assert (error.code, error.details) == ("EXECUTION_ERROR", {"path": "new"})
+    assert 16 <= len(asked) <= 64
+    assert place.read_bytes() == b"quicker"
+
+
+# While somebody else moves things
+
+
+class Moving(Places):
+    """Does something before a path is opened for the second time."""
+
+    def __init__(self, workspace: Path, move: Callable[[], None]) -> None:
+        super().__init__(str(workspace))
+        self.move, self.opened = move, 0
+
+    @contextmanager
+    def open(self, path: str, flags: int) -> Iterator[Found]:
+        self.opened += 1
+        if self.opened == 2:
+            self.move()
+        with super().open(path, flags) as found:
+            yield found
+
+
+def test_a_directory_that_becomes_another_while_a_file_in_it_is_written(yard: Path) -> None:
+    """What was opened to be replaced is not what its name leads to now."""
+    work = yard / "work"
+    (work / "other").mkdir()
+    (work / "other" / "deep").write_bytes(b"other's")
+
+    def move() -> None:
+        os.rename(work / "folder", work / "was")
+        os.symlink("other", work / "folder")
+
+    files = GuardedFiles(Moving(work, move))
+    error = refusal(files.write, "folder/deep", "new")
+    assert (error.code, error.details) == ("EXECUTION_ERROR", {"path": "folder/deep"})
+    assert [(work / name / "deep").read_bytes() for name in ("was", "other")] == [b"deep", b"other's"]
+
+
+def test_a_file_that_we_may_not_write_to_is_not_replaced(
+    files: GuardedFiles, yard: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though the directory would let us. Root may do everything, so it is told what others are told."""
+
+    def access(name: str, how: int, *, dir_fd: int) -> bool:
+        about = os.stat(name, dir_fd=dir_fd)
+        return how == os.W_OK and bool(about.st_mode & 0o200)
+
+    monkeypatch.setattr(guard.os, "access", access)
+    (yard / "work" / "file").chmod(0o444)
+    for use in (lambda: files.write("file", "x"), lambda: files.change("file", lambda old: b"x")):
+        error = refusal(use)
+        assert (error.code, error.details) == ("EXECUTION_ERROR", {"path": "file"})
+        assert "permission" in str(error)
+    assert (yard / "work" / "file").read_bytes() == b"inside"
+    (yard / "work" / "file").chmod(0o644)
+    files.write("file", "x")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_a_second_name_of_somebody_elses_file_is_neither_read_in_parts_nor_changed(
+    files: GuardedFiles, yard: Path
+) -> None:
+    os.link(yard / "secret", yard / "work" / "hard")
+    os.chown(yard / "secret", 4321, 4321)
+
+    def opens() -> None:
+        with files.open("hard"):
+            raise AssertionError("it was opened")
+
+    for use in (opens, lambda: files.change("hard", lambda old: b"x"), lambda: files.read("hard")):
+        error = refusal(use)
+        assert (error.code, error.details) == (OUTSIDE, {"path": "hard"})
+    assert files.report == {} and (yard / "secret").read_bytes() == SECRET
+
+
+def test_a_directory_that_somebody_holds_is_not_written_in(files: GuardedFiles, yard: Path) -> None:
+    fcntl = pytest.importorskip("fcntl")
+    holder = os.open(yard / "work", os.O_RDONLY)
+    fcntl.flock(holder, fcntl.LOCK_EX)
+    for use in (lambda: files.unlink("file"), lambda: files.write("file", "x"), lambda: files.write("new/er", "x")):
+        with pytest.raises(ToolError) as caught:
+            use()
+        assert (caught.value.code, caught.value.before_effect) == ("RESOURCE_EXHAUSTED", True)
+    os.close(holder)
+    assert ((yard / "work" / "file").read_bytes(), files.list()) == (b"inside", ["file", "folder"])
+
+
+# What a session knows
+
+
+def test_what_a_session_wrote_it_has_read(yard: Path) -> None:
+    work, readings = yard / "work", Readings()
+    mine = GuardedFiles(work, session="mine", readings=readings)
+    mine.write("file", "one")
+    mine.write("new", "two")
+    for name, content in (("file", b"one"), ("new", b"two")):
+        known = readings.known("mine", str(work / name))
+        assert known is not None and known.content == content
+        mine.change(name, lambda old: (old or b"") + b"!")
+        (work / name).write_bytes(b"by hand")
+        with pytest.raises(Stale) as caught:
+            mine.change(name, lambda old: b"wrong")
+        assert (caught.value.before, caught.value.after) == (content + b"!", b"by hand")
+        assert caught.value.details["path"] == name
+        with pytest.raises(Stale) as caught:
+            mine.unlink(name)
+        assert caught.value.details["path"] == name
+        mine.write(name, "blind")  # that asks nobody
+    mine.unlink("new")
+    assert readings.known("mine", str(work / "new")) is None
+
+
+def test_a_file_read_in_parts_is_known_by_its_stamp(yard: Path) -> None:
+    readings = Readings()
+    mine = GuardedFiles(yard / "work", session="mine", readings=readings)
+    with mine.open("file") as file:
+        file.read()
+    known = readings.known("mine", str(yard / "work" / "file"))
+    assert known is not None and known.content is None
+    mine.read("file")
+    known = readings.known("mine", str(yard / "work" / "file"))
+    assert known is not None and known.content == b"inside"
+
+
+def test_without_others_a_session_may_change_what_it_has_not_read(yard: Path) -> None:
+    files = GuardedFiles(yard / "work", session="alone")
+    files.change("file", lambda old: (old or b"") + b"!")
+    assert files.read("file") == b"inside!"
+    (yard / "work" / "file").write_bytes(b"by hand")
+    with pytest.raises(Stale):
+        files.change("file", lambda old: b"wrong")
+    given = Readings()
+    GuardedFiles(yard / "work", session="alone", readings=given).read("file")
+    assert given.known("alone", str(yard / "work" / "file")) is not None
+
+
+# Where it led
+
+
+def test_a_link_that_leads_elsewhere_than_when_judged_is_not_removed(yard: Path) -> None:
+    """But one may be removed whose own place was judged."""
+    work = yard / "work"
+    os.symlink("file", work / "link")
+    judged = GuardedFiles(work, None, {"link": str(work / "folder" / "deep")})
+    error = refusal(judged.unlink, "link")
+    assert (error.code, error.details, isinstance(error, Refused)) == (JUDGED, {"path": "link"}, True)
+    assert (work / "link").is_symlink()
+    os.symlink("nowhere", work / "gone")
+    assert code_of(GuardedFiles(work, None, {"gone": str(work / "file")}).unlink, "gone") == JUDGED
+    for name, led in (("link", "link"), ("gone", "gone")):
+        GuardedFiles(work, None, {name: str(work / led)}).unlink(name)
+    assert sorted(os.listdir(work)) == ["file", "folder"]
+
+
+def test_a_new_file_is_made_only_where_it_was_judged_to_be(yard: Path) -> None:
+    work = yard / "work"
+    files = GuardedFiles(work, None, {"new": str(work / "elsewhere"), "a/b": str(work / "a" / "b")})
+    assert code_of(files.write, "new", "x") == JUDGED
+    files.write("a/b", "x")
+    assert sorted(os.listdir(work)) == ["a", "file", "folder"]

@@ -17,8 +17,9 @@ import pytest
 
 from toolcrib.core.errors import ToolError
 from toolcrib.core.process import Completed
-from toolcrib.sandbox import _landlock, landlock, seccomp, spawn
+from toolcrib.sandbox import _landlock, landlock, seccomp, spawn, system
 from toolcrib.sandbox._restricted import Restricted
+from toolcrib.sandbox._syscalls import machine, numbers
 from toolcrib.sandbox.cage import LANDLOCK, Bounds, Cage
 from toolcrib.sandbox.confined import Confined
 
@@ -146,6 +147,15 @@ def test_home_is_the_private_directory_also_where_the_users_was_passed_on(ground
     assert (done.code, home == tmp, ground.untouched()) == (0, True, True)
 
 
+def test_what_is_installed_in_the_users_home_is_named(ground) -> None:
+    """A program finds it there, unless it was told of another place."""
+    (ground.outside / ".rustup" / "toolchains").mkdir(parents=True)
+    home = {"HOME": str(ground.outside)}
+    assert ground.sh('echo "$RUSTUP_HOME"', env=home).stdout.text() == f"{ground.outside}/.rustup\n"
+    assert ground.sh('echo "$RUSTUP_HOME"', env={**home, "RUSTUP_HOME": "/else"}).stdout.text() == "/else\n"
+    assert ground.sh('echo "$RUSTUP_HOME"').stdout.text() == "\n"
+
+
 def test_a_workspace_to_be_read_cannot_be_written(ground) -> None:
     done = ground.sh("cat file; echo changed > file; echo new > new; rm file", workspace_writable=False)
     assert done.stdout.text() == "as it was"
@@ -200,6 +210,19 @@ def test_a_directory_that_was_replaced_is_the_new_one(ground) -> None:
     assert (ground.outside.with_name("before") / "made").read_text() == "first\n"
 
 
+def test_a_settings_file_of_the_system_that_was_replaced_is_the_new_one(ground, monkeypatch) -> None:
+    """After a moment; until then the one that it was is held."""
+    paths = (*system.readable_paths(), ground.secret)
+    monkeypatch.setattr(system, "readable_paths", lambda: paths)
+    monkeypatch.setattr(landlock, "_system", (0.0, ()))
+    assert ground.sh(f"cat {ground.secret}").stdout.text() == "as it was"
+    os.rename(ground.secret, f"{ground.secret}.old")
+    Path(ground.secret).write_text("another")
+    assert ground.sh(f"cat {ground.secret}").stdout.text() == ""
+    monkeypatch.setattr(landlock, "_SYSTEM_SECONDS", 0.0)
+    assert ground.sh(f"cat {ground.secret}").stdout.text() == "another"
+
+
 def test_calls_do_not_see_each_others_temporary_files(ground) -> None:
     async def both() -> tuple[Completed, Completed]:
         sandbox = Confined(ground.yard.sandbox, ground.cage())
@@ -217,6 +240,8 @@ def test_calls_do_not_see_each_others_temporary_files(ground) -> None:
 
 def test_the_users_programs_run_as_they_do_elsewhere(ground) -> None:
     done = ground.sh("echo b a | tr ' ' '\\n' | sort | head -n 1; date +%Y >/dev/null; id -u >/dev/null; env true")
+    machine = ground.sh("head -c 8 /proc/meminfo; head -c 1 /dev/urandom | wc -c")
+    assert machine.stdout.text() == "MemTotal1\n"
     assert (done.code, done.stdout.text(), done.stderr.text()) == (0, "a\n", "")
 
 
@@ -373,16 +398,31 @@ def test_the_limits_of_the_caller_cannot_be_changed(ground) -> None:
     assert resource.getrlimit(resource.RLIMIT_NOFILE) == before
 
 
-def test_root_keeps_only_its_rights_over_files(ground) -> None:
-    text = """
-import ctypes, struct
-held = ctypes.create_string_buffer(24)
-ctypes.CDLL(None).capget(struct.pack("=Ii", 0x20080522, 0), held)
-low_effective, low_permitted, low_inheritable, *high = struct.unpack("=6I", held.raw)
-print(json.dumps([low_effective | low_permitted, low_inheritable, high]))"""
-    permitted, inheritable, high = ground.python(text)
+def of_a_thread(status: str) -> dict[str, int]:
+    """The capabilities that the kernel says a thread has."""
+    lines = dict(line.split(":\t") for line in status.splitlines() if line.startswith("Cap"))
+    return {name: int(lines[name], 16) for name in ("CapInh", "CapPrm", "CapEff")}
+
+
+def test_root_keeps_only_its_rights_over_files() -> None:
     ours = sum(1 << bit for bit in (0, 1, 3, 4, 5, 6, 7, 10))
-    assert (permitted & ~ours, inheritable, high) == (0, 0, [0, 0, 0])
+    before = of_a_thread(Path("/proc/thread-self/status").read_text())
+    thread = restricted(("/proc", _landlock.READING, True))
+    try:
+        after = of_a_thread(thread.do(lambda: Path("/proc/thread-self/status").read_text()))
+    finally:
+        thread.end()
+    assert after == {"CapInh": 0, "CapPrm": before["CapPrm"] & ours, "CapEff": before["CapEff"] & ours}
+    assert of_a_thread(Path("/proc/thread-self/status").read_text()) == before
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has them")
+def test_root_can_do_with_its_files_what_root_can(ground) -> None:
+    text = """
+os.chown('file', 12345, 12345); os.chmod('file', 0o000); size = len(open('file').read()); os.utime('file', (1, 1))
+os.setuid(12345)
+print(json.dumps([size, os.stat('file').st_uid, os.getuid(), tried(lambda: os.setuid(0))]))"""
+    assert ground.python(text) == [9, 12345, 12345, "EPERM"]
 
 
 # The host
@@ -416,8 +456,8 @@ def test_the_host_and_what_it_starts_unconfined_keep_their_rights(ground) -> Non
 def start(ground: Ground, tmp: Path, *, program: str = "/bin/true", cage: Cage | None = None) -> int:
     null = os.open(os.devnull, os.O_RDWR)
     try:
-        about: dict[str, Any] = {"cwd": str(ground.workspace), "env": {"PATH": "/usr/bin:/bin"}}
-        return landlock.start_restricted(cage or ground.cage(), [program], tmp=str(tmp), streams=(null,) * 3, **about)
+        about = spawn.Start([program], str(ground.workspace), {"PATH": "/usr/bin:/bin"}, streams=(null,) * 3)
+        return landlock.start_restricted(cage or ground.cage(), about, tmp=str(tmp))
     finally:
         os.close(null)
 
@@ -426,10 +466,11 @@ COUNT = """
 import os, sys, time
 from toolcrib.sandbox.cage import Cage
 from toolcrib.sandbox.landlock import release, start_restricted
+from toolcrib.sandbox.spawn import Start
 root, times, kept, null = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), os.open(os.devnull, os.O_RDWR)
 def held(): return len(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task"))
 def go(tmp):
-    pid = start_restricted(Cage("landlock", root), ["/bin/true"], cwd=root, env={}, tmp=tmp, streams=(null, null, null))
+    pid = start_restricted(Cage("landlock", root), Start(["/bin/true"], root, {}, (null, null, null)), tmp=tmp)
     assert os.waitpid(pid, 0)[1] == 0
 def settled(threads):
     deadline = time.monotonic() + 20
@@ -469,11 +510,11 @@ def test_starts_from_many_threads_at_once(ground, tmp_path) -> None:
     assert codes == [0] * 160
 
 
-def restricted() -> Restricted:
-    """A thread that can reach nothing."""
-    ruleset = _landlock.make_ruleset([], network=False)
+def restricted(*rules: tuple[str, int, bool], network: bool = False, contained: bool = False) -> Restricted:
+    """A thread that can reach nothing else."""
+    ruleset = _landlock.make_ruleset(rules, network=network)
     try:
-        return Restricted(ruleset, seccomp.program(network=False, contained=False))
+        return Restricted(ruleset, seccomp.program(network=network, contained=contained))
     finally:
         os.close(ruleset)
 
@@ -574,9 +615,12 @@ def test_a_fork_of_the_host_confines_for_itself(drive, ground, tmp_path) -> None
 import os, sys
 from toolcrib.sandbox.cage import Cage
 from toolcrib.sandbox.landlock import start_restricted
+from toolcrib.sandbox.spawn import Start
 null = os.open(os.devnull, os.O_RDWR)
-def go(): return os.waitstatus_to_exitcode(os.waitpid(start_restricted(Cage("landlock", sys.argv[1]), ["/bin/sh", "-c", "! cat " + sys.argv[2]],
-    cwd=sys.argv[1], env={"PATH": "/usr/bin:/bin"}, tmp=sys.argv[1], streams=(null, null, null)), 0)[1])
+about = Start(["/bin/sh", "-c", "! cat " + sys.argv[2]], sys.argv[1], {"PATH": "/usr/bin:/bin"}, (null, null, null))
+def go():
+    pid = start_restricted(Cage("landlock", sys.argv[1]), about, tmp=sys.argv[1])
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 assert go() == 0
 pid = os.fork()
 if pid == 0: os._exit(go())
@@ -596,12 +640,42 @@ def refused(started: Any) -> ToolError:
     return failure.value
 
 
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [
+        (errno.EMFILE, "RESOURCE_EXHAUSTED"),
+        (errno.ENFILE, "RESOURCE_EXHAUSTED"),
+        (errno.ENOMEM, "RESOURCE_EXHAUSTED"),
+        (errno.EAGAIN, "RESOURCE_EXHAUSTED"),
+        (errno.EPERM, "SANDBOX_UNAVAILABLE"),
+        (errno.ENOSYS, "SANDBOX_UNAVAILABLE"),
+        (errno.E2BIG, "SANDBOX_UNAVAILABLE"),
+    ],
+)
+@pytest.mark.parametrize("what", ["make_ruleset", "restrict_this_thread"])
+def test_why_a_program_was_not_confined(monkeypatch, ground, tmp_path, number, code, what) -> None:
+    def fail(*_: object, **__: object) -> int:
+        raise OSError(number, f"the kernel said {number}")
+
+    before = len(os.listdir("/proc/self/fd"))
+    monkeypatch.setattr(_landlock, what, fail)
+    error = refused(lambda: start(ground, tmp_path))
+    assert (error.code, len(os.listdir("/proc/self/fd"))) == (code, before)
+    assert f"the kernel said {number}" in str(error) or code == "SANDBOX_UNAVAILABLE"
+
+
+def test_a_program_that_is_not_there_is_not_said_to_lie_outside(ground, tmp_path) -> None:
+    error = refused(lambda: start(ground, tmp_path, program=str(ground.workspace / "missing")))
+    assert (error.code, "its sandbox" in str(error)) == (ToolError.code, False)
+
+
 DEEP = """
 import ctypes, os, sys
 from toolcrib.core.errors import ToolError
 from toolcrib.sandbox import _landlock
 from toolcrib.sandbox.cage import Cage
 from toolcrib.sandbox.landlock import start_restricted
+from toolcrib.sandbox.spawn import Start
 null = os.open(os.devnull, os.O_RDWR)
 ctypes.CDLL(None).prctl(38, 1, 0, 0, 0)
 for _ in range(16):
@@ -610,8 +684,8 @@ for _ in range(16):
     os.close(fd)
 for _ in range(2):
     try:
-        start_restricted(Cage("landlock", sys.argv[1]), ["/usr/bin/touch", "started"], cwd=sys.argv[1],
-            env={"PATH": "/usr/bin:/bin"}, tmp=sys.argv[1], streams=(null, null, null))
+        about = Start(["/usr/bin/touch", "started"], sys.argv[1], {"PATH": "/usr/bin:/bin"}, (null, null, null))
+        start_restricted(Cage("landlock", sys.argv[1]), about, tmp=sys.argv[1])
     except ToolError as exc:
         assert (exc.code, exc.before_effect) == ("SANDBOX_UNAVAILABLE", True), exc
         print(exc)
@@ -643,6 +717,7 @@ import os, resource, sys
 from toolcrib.core.errors import ToolError
 from toolcrib.sandbox.cage import Cage
 from toolcrib.sandbox.landlock import canary, start_restricted
+from toolcrib.sandbox.spawn import Start
 assert canary() == ""
 null = os.open(os.devnull, os.O_RDWR)
 taken = []
@@ -650,8 +725,8 @@ resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40))
 try:
     while True: taken.append(os.dup(null))
 except OSError: pass
-def go(): return start_restricted(Cage("landlock", sys.argv[1]), ["/usr/bin/touch", "started"], cwd=sys.argv[1],
-    env={"PATH": "/usr/bin:/bin"}, tmp=sys.argv[1], streams=(null, null, null))
+about = Start(["/usr/bin/touch", "started"], sys.argv[1], {"PATH": "/usr/bin:/bin"}, (null, null, null))
+def go(): return start_restricted(Cage("landlock", sys.argv[1]), about, tmp=sys.argv[1])
 for free in range(2):
     try: go()
     except ToolError as exc: print(exc.code)
@@ -667,15 +742,17 @@ assert os.waitpid(go(), 0)[1] == 0
 
 FORBID = """
 import ctypes, os, struct, sys
-from toolcrib.sandbox import landlock
+from toolcrib.sandbox import _landlock, landlock
 class Program(ctypes.Structure): _fields_ = (("n", ctypes.c_ushort), ("ops", ctypes.c_char_p))
-ops = b"".join(struct.pack("<HBBI", *op) for op in (
-    (0x20, 0, 0, 0), (0x15, 0, 1, int(sys.argv[1])), (0x06, 0, 0, 0x50000 | int(sys.argv[2])), (0x06, 0, 0, 0x7FFF0000)))
-libc = ctypes.CDLL(None)
-libc.prctl(38, 1, 0, 0, 0)
-assert libc.prctl(22, 2, ctypes.byref(Program(4, ops)), 0, 0) == 0
-print(landlock.canary())
+def forbid(call, error, argument=0, value=0):
+    ops = b"".join(struct.pack("<HBBI", *op) for op in (
+        (0x20, 0, 0, 0), (0x15, 0, 3, call), (0x20, 0, 0, 16 + 8 * argument),
+        (0x15, 0, 1 if value else 0, value), (0x06, 0, 0, 0x50000 | error), (0x06, 0, 0, 0x7FFF0000)))
+    libc = ctypes.CDLL(None)
+    libc.prctl(38, 1, 0, 0, 0)
+    assert libc.prctl(22, 2, ctypes.byref(Program(6, ops)), 0, 0) == 0
 """
+CANARY = "forbid(*map(int, sys.argv[1:])); print(landlock.canary())"
 
 
 @pytest.mark.parametrize(
@@ -689,7 +766,39 @@ print(landlock.canary())
     ],
 )
 def test_the_canary_says_why_not(drive, call, error, said) -> None:
-    assert said in drive(FORBID, str(call), str(getattr(errno, error))).stdout
+    assert said in drive(FORBID + CANARY, str(call), str(getattr(errno, error))).stdout
+
+
+@pytest.mark.parametrize(("error", "holds"), [("EINVAL", True), ("EPERM", False)])
+def test_a_kernel_that_does_not_know_a_flag_of_filters_takes_them_without(drive, error, holds) -> None:
+    call = numbers(machine())["seccomp"]
+    said = drive(FORBID + CANARY, str(call), str(getattr(errno, error)), "1", "4").stdout.strip()
+    assert (said == "") is holds, said
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OSError(errno.EIO, "a fault"), "a fault"),
+        (AttributeError("syscall"), "another system"),
+        (ToolError("the filter is not known"), "the filter is not known"),
+        (OSError(errno.ENOSYS, ""), "Linux 5.13"),
+        (OSError(errno.EOPNOTSUPP, ""), "lsm="),
+        (OSError(errno.EPERM, ""), "seccomp profile"),
+    ],
+)
+@pytest.mark.parametrize("asked", ["version", "make_ruleset"])
+def test_the_canary_says_what_went_wrong(monkeypatch, tmp_path, error, said, asked) -> None:
+    if asked == "make_ruleset" and isinstance(error, AttributeError):
+        pytest.skip("it is noticed before")
+
+    def fail(*_: object, **__: object) -> int:
+        raise error
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr(_landlock, asked, fail)
+    assert said in landlock.canary()
+    assert os.listdir(tmp_path) == []
 
 
 def test_the_canary_leaves_nothing(tmp_path, monkeypatch) -> None:
@@ -700,19 +809,208 @@ def test_the_canary_leaves_nothing(tmp_path, monkeypatch) -> None:
     assert len(os.listdir("/proc/self/fd")) == before
 
 
-def test_the_canary_notices_what_does_not_hold(monkeypatch) -> None:
-    """As it would be with a kernel that says yes and does nothing."""
-    monkeypatch.setattr(_landlock, "restrict_this_thread", lambda ruleset, calls: None)
-    said = landlock.canary()
-    assert "a file outside was read" in said
-    assert "a socket of the internet was made" in said
+EVERYTHING = (
+    "a file outside was read", "a file outside was opened to be written", "a file outside was emptied",
+    "a file outside was made", "a file outside was removed", "a directory outside was listed",
+    "a socket of the internet was made", "a socket of this machine was made",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("ruled", "filtered"), [(False, False), (True, False), (False, True)])
+def test_the_canary_notices_what_does_not_hold(monkeypatch, tmp_path, ruled, filtered) -> None:
+    """As it would be with a kernel that says yes and does nothing, or half of it."""
+    restrict, before = _landlock.restrict_this_thread, len(os.listdir("/proc/self/fd"))
+    anything = _landlock.make_ruleset([("/", _landlock.everything(_landlock.version()), True)], network=True)
+    all_calls = b"\x06\0\0\0\0\0\xff\x7f"  # the one instruction that allows them
+
+    def partly(ruleset: int, calls: bytes) -> None:
+        restrict(ruleset if ruled else anything, calls if filtered else all_calls)
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr(_landlock, "restrict_this_thread", partly)
+    try:
+        said = landlock.canary()
+    finally:
+        os.close(anything)
+    assert [what for what in EVERYTHING if what in said] == [
+        what for what in EVERYTHING if not (filtered if "socket" in what else ruled)
+    ]
+    assert (os.listdir(tmp_path), len(os.listdir("/proc/self/fd"))) == ([], before)
+
+
+def test_the_canary_notices_what_is_refused_and_should_not_be(monkeypatch) -> None:
+    monkeypatch.setattr(_landlock, "writing", lambda abi: _landlock.READING)
+    assert "Permission denied" in landlock.canary()
 
 
 def test_an_unconfined_start_is_what_it_was(ground, tmp_path) -> None:
     null = os.open(os.devnull, os.O_RDWR)
     try:
         words = ["/bin/sh", "-c", f'cat {ground.secret} && test -z "$HOME"']
-        pid = spawn.start(words, cwd="/", env={"PATH": "/usr/bin:/bin"}, stdin=null, stdout=null, stderr=null)
+        pid = spawn.start(spawn.Start(words, "/", {"PATH": "/usr/bin:/bin"}, (null, null, null)))
         assert os.waitpid(pid, 0)[1] == 0
     finally:
         os.close(null)
+
+
+# What the kernel is asked
+
+NAMES = [
+    "execute",
+    "write_file",
+    "read_file",
+    "read_dir",
+    "remove_dir",
+    "remove_file",
+    "make_char",
+    "make_dir",
+    "make_reg",
+    "make_sock",
+    "make_fifo",
+    "make_block",
+    "make_sym",
+    "refer",
+    "truncate",
+    "ioctl_dev",
+]
+"""The kernel's names for its rights, from the lowest bit on."""
+
+
+def named(rights: int) -> set[str]:
+    assert rights >> len(NAMES) == 0
+    return {name for bit, name in enumerate(NAMES) if rights >> bit & 1}
+
+
+@pytest.mark.parametrize(("abi", "count"), [(1, 13), (2, 14), (3, 15), (4, 15), (5, 16), (6, 16), (7, 16)])
+def test_each_version_knows_more_rights(abi, count) -> None:
+    """What a kernel does not know it refuses, and what is not named it does not hold."""
+    assert named(_landlock.everything(abi)) == set(NAMES[:count])
+    assert named(_landlock.writing(abi)) == set(NAMES[:count]) - {"make_char", "make_block", "ioctl_dev"}
+    assert named(_landlock.READING) == {"read_file", "read_dir", "execute"}
+    assert named(_landlock.DEVICE) == {"read_file", "write_file"}
+
+
+def came(act: Any) -> str:
+    try:
+        act()
+    except OSError as exc:
+        return errno.errorcode[exc.errno or 0]
+    return "done"
+
+
+@pytest.mark.parametrize("network", [False, True])
+@pytest.mark.parametrize("abi", [1, 2, 3, 4, 5, 6])
+def test_an_older_version_holds_what_it_can(monkeypatch, ground, abi, network) -> None:
+    if _landlock.version() < abi:
+        pytest.skip(f"this kernel has version {_landlock.version()}")
+    monkeypatch.setattr(_landlock, "version", lambda: abi)
+    inside = (str(ground.workspace), _landlock.writing(abi), False)
+    with Ear() as tcp, Ear(socket.AF_UNIX, f"\0toolcrib-{ground.yard.id}") as abstract:
+
+        def unix() -> None:
+            with socket.socket(socket.AF_UNIX) as made:
+                made.connect(abstract.socket.getsockname())
+
+        def internet() -> None:
+            with socket.socket(socket.AF_INET) as made:
+                made.connect(tcp.socket.getsockname())
+
+        thread = restricted(inside, network=network, contained=not network)
+        try:
+            assert thread.do(lambda: came(lambda: open(ground.secret).close())) == "EACCES"
+            assert thread.do(lambda: came(lambda: open(ground.workspace / "file", "a").close())) == "done"
+            assert thread.do(lambda: came(internet)) == ("done" if network or abi < 4 else "EACCES")
+            assert thread.do(lambda: came(lambda: os.kill(os.getppid(), 0))) == ("done" if abi < 6 else "EPERM")
+            unreached = "EACCES" if network else "done" if abi < 6 else "EPERM"
+            assert thread.do(lambda: came(unix)) == unreached
+        finally:
+            thread.end()
+
+
+@pytest.mark.parametrize(("abi", "how"), [(2, "EPERM"), (3, "done")])
+def test_what_is_cut_by_its_name_is_cut_only_where_that_can_be_held(monkeypatch, ground, abi, how) -> None:
+    monkeypatch.setattr(_landlock, "version", lambda: abi)
+    assert ground.python("print(json.dumps(tried(lambda: os.truncate('file', 2))))") == how
+    assert len((ground.workspace / "file").read_text()) == (2 if how == "done" else 9)
+
+
+def test_a_single_file_can_be_written_and_nothing_beside_it(ground) -> None:
+    path = ground.workspace / "file"
+    thread = restricted((str(path), _landlock.everything(_landlock.version()), False))
+    try:
+        assert thread.do(lambda: came(lambda: path.write_text("cut"))) == "done"
+        assert thread.do(lambda: came(lambda: (ground.workspace / "new").write_text("new"))) == "EACCES"
+        assert thread.do(lambda: came(lambda: os.listdir(ground.workspace))) == "EACCES"
+    finally:
+        thread.end()
+    assert path.read_text() == "cut"
+
+
+@pytest.mark.parametrize("links", [False, True])
+def test_a_link_is_followed_only_where_no_tool_can_have_put_one(ground, links) -> None:
+    (ground.workspace / "link").symlink_to(ground.outside)
+    thread = restricted((str(ground.workspace / "link"), _landlock.READING, links))
+    try:
+        assert thread.do(lambda: came(lambda: open(ground.secret).close())) == ("done" if links else "EACCES")
+    finally:
+        thread.end()
+
+
+@pytest.mark.parametrize("links", [False, True])
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE, errno.ENOMEM])
+def test_without_room_no_rule_is_left_out(monkeypatch, ground, number, links) -> None:
+    def full(*_: object) -> int:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(_landlock.os, "open", full)
+    monkeypatch.setattr(_landlock, "open_without_links", full)
+    with pytest.raises(OSError) as failure:
+        _landlock.make_ruleset([(str(ground.workspace), _landlock.READING, links)], network=False)
+    assert failure.value.errno == number
+
+
+def test_what_is_not_made_leaves_no_descriptor(ground) -> None:
+    def rules() -> Any:
+        yield str(ground.workspace), _landlock.READING, True
+        yield str(ground.workspace / "missing"), _landlock.READING, True
+        yield ground.secret, _landlock.READING, False
+        raise Interrupted
+
+    before = len(os.listdir("/proc/self/fd"))
+    with pytest.raises(Interrupted):
+        _landlock.make_ruleset(rules(), network=False)
+    with pytest.raises(OSError, match=f"landlock_add_rule for {ground.workspace}"):
+        _landlock.make_ruleset([(str(ground.workspace), 0, True)], network=False)
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+HANDLES = """
+import errno, fcntl, json
+if sys.argv[2]: forbid(437, getattr(errno, sys.argv[2]))
+def tried(path):
+    try: fd = _landlock.open_without_links(path)
+    except OSError as exc: return [errno.errorcode[exc.errno], exc.filename == path]
+    try: return [os.readlink(f"/proc/self/fd/{fd}"), fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_PATH > 0, os.get_inheritable(fd)]
+    finally: os.close(fd)
+os.chdir(sys.argv[1])
+before = os.listdir("/proc/self/fd")
+said = [tried(path) for path in (sys.argv[1] + "/real/file", sys.argv[1] + "/real", sys.argv[1] + "/real/./file",
+    sys.argv[1] + "/link", sys.argv[1] + "/link/file", sys.argv[1] + "/missing")]
+assert os.listdir("/proc/self/fd") == before
+print(json.dumps(said))
+"""
+
+
+@pytest.mark.parametrize("hidden", ["", "ENOSYS", "EPERM", "EACCES"])
+def test_a_handle_is_on_what_has_the_path_and_no_link_leads_there(drive, tmp_path, hidden) -> None:
+    """Also in a container that hides the call for it."""
+    root = tmp_path.resolve()
+    (root / "real").mkdir()
+    (root / "real" / "file").touch()
+    (root / "link").symlink_to("real")
+    said = json.loads(drive(FORBID + HANDLES, str(root), hidden).stdout)
+    if hidden == "EACCES":
+        assert said == [["EACCES", True]] * 6
+    else:
+        file = [f"{root}/real/file", True, False]
+        assert said == [file, [f"{root}/real", True, False], file, ["ELOOP", True], ["ELOOP", True], ["ENOENT", True]]

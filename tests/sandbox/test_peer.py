@@ -14,7 +14,8 @@ import pytest
 
 from toolcrib.core.context import new_id
 from toolcrib.core.errors import ToolError
-from toolcrib.core.process import Command
+from toolcrib.core.limits import Limits
+from toolcrib.core.process import Captured, Command
 from toolcrib.sandbox import child, lending, poller, spawn, sweep
 from toolcrib.sandbox.peer import Peer
 from toolcrib.sandbox.processes import Processes
@@ -312,7 +313,8 @@ def test_another_environment_is_another_program_and_what_is_the_call_s_is_not(be
 
 CALLER = """
 import asyncio, os, sys
-from toolcrib.core.process import Command
+from toolcrib.core.limits import Limits
+from toolcrib.core.process import Captured, Command
 from toolcrib.sandbox.processes import Processes
 mark = sys.argv[1]
 sandbox = Processes(mark)
@@ -339,3 +341,232 @@ def test_a_killed_caller_leaves_none(until, carriers) -> None:
         assert os.path.isdir(scratch)
         process.kill()
     until(lambda: not carriers(mark) and not os.path.exists(scratch), "nothing is left")
+
+
+# One by itself
+
+
+class Alone:
+    """A peer without anybody who lends it."""
+
+    def __init__(self, root: Any, text: str, **about: Any) -> None:
+        self.unfit: list[Peer] = []
+        self.poller = poller.Poller(asyncio.get_running_loop())
+        self.mark = f"tcalone{new_id()}"
+        self._about = about
+        env = {"PATH": os.environ["PATH"], "TMPDIR": str(root), "TOOLCRIB_CALL_ID": self.mark}
+        command = Command(("/bin/sh", "-c", text), str(root), "call-1", env, **about)
+        self.peer = Peer(command, env, self.poller, mark=self.mark, unfit=self.unfit.append)
+
+    def next_command(self) -> Command:
+        return Command(("/bin/sh",), "/", "call-2", {}, **self._about)
+
+
+@pytest.fixture
+def alone(tmp_path, carriers) -> Any:
+    """Tells a story about one, and sees to it that nothing of it is left."""
+
+    def run(text: str, story: Any, **about: Any) -> None:
+        async def bounded() -> str:
+            made = Alone(tmp_path, text, **about)
+            try:
+                async with asyncio.timeout(10):
+                    await story(made)
+            finally:
+                made.peer.finish()
+                made.poller.close()
+            return made.mark
+
+        sweep.newest_pid()  # what it opens stays open
+        before = sorted(os.listdir("/proc/self/fd"))
+        mark = asyncio.run(bounded())
+        assert (sorted(os.listdir("/proc/self/fd")), carriers(mark)) == (before, [])
+
+    return run
+
+
+@pytest.mark.parametrize(("length", "fits"), [(100, True), (101, False)])
+def test_a_line_may_be_so_long_and_no_longer(alone, monkeypatch, length, fits) -> None:
+    monkeypatch.setattr("toolcrib.sandbox.peer.LONGEST_LINE", 100)
+
+    async def story(of: Alone) -> None:
+        if fits:
+            while len(of.peer._buffer) < length:
+                await asyncio.sleep(0.001)
+            receiving = asyncio.create_task(of.peer.receive())
+            await asyncio.sleep(0.01)
+            of.peer.send(b"\n")
+            assert await receiving == b"x" * length + b"\n"
+        else:
+            with pytest.raises(ToolError) as caught:
+                await of.peer.receive()
+            assert (caught.value.code, "100" in str(caught.value)) == ("RESOURCE_EXHAUSTED", True)
+
+    alone(f"printf '%0{length}d' 0 | tr 0 x; read -r line; echo; exec sleep 60", story)
+
+
+def test_it_is_fresh_until_its_first_line(alone) -> None:
+    async def story(of: Alone) -> None:
+        assert of.peer.fresh
+        of.peer.send(b"x\n")
+        assert of.peer.fresh
+        assert (await of.peer.receive())[-3:] == b" x\n"
+        assert not of.peer.fresh
+
+    alone(ECHO, story)
+
+
+def test_what_stood_on_its_errors_is_that_of_the_conversation(alone) -> None:
+    async def story(of: Alone) -> None:
+        heard = []
+        for line in (b"one\n", b"two\n"):
+            of.peer.send(line)
+            await of.peer.receive()
+            heard.append(of.peer.heard().text())
+            assert of.peer.rest()
+            assert of.peer.heard() == Captured()
+            assert of.peer.begin(of.next_command())
+        assert heard == ["log one\n", "log two\n"]
+        assert of.peer.heard() == Captured()
+
+    alone("while read -r line; do echo log $line >&2; echo $line; done", story)
+
+
+def test_its_errors_are_kept_within_the_call_s_limit_and_as_its_filter_says(alone) -> None:
+    class Upper:
+        def feed(self, chunk: bytes, /) -> bytes:
+            return chunk.upper()
+
+        def end(self) -> bytes:
+            return b"!"
+
+    async def story(of: Alone) -> None:
+        of.peer.send(b"x\n")
+        await of.peer.receive()
+        assert of.peer.heard() == Captured(b"ABCDE", b"IJ!", 11)
+
+    alone("read -r line; printf abcdefghij >&2; echo; exec sleep 60", story, limits=Limits(30, 8), filters=Upper)
+
+
+def test_what_it_says_unasked_while_it_rests_makes_it_unfit(alone) -> None:
+    async def story(of: Alone) -> None:
+        of.peer.send(b"x\n")
+        await of.peer.receive()
+        assert of.peer.rest()
+        of.peer.send(b"x\n")
+        await eventually(lambda: of.unfit)
+        assert set(of.unfit) == {of.peer}
+        assert not of.peer.begin(of.next_command())
+
+    alone(ECHO, story)
+
+
+@pytest.mark.parametrize("loud", ["exec cat /dev/zero >&2", "while :; do printf '%01000d' 0; done >&2"])
+def test_so_much_noise_while_it_rests_makes_it_unfit(alone, monkeypatch, loud) -> None:
+    """Altogether, however little at once."""
+    monkeypatch.setattr("toolcrib.sandbox.peer._IDLE_NOISE", 200_000)
+
+    async def story(of: Alone) -> None:
+        await of.peer.receive()
+        assert of.peer.rest()
+        of.peer.send(b"x\n")
+        await eventually(lambda: of.unfit)
+        assert not of.peer.begin(of.next_command())
+
+    alone(f"echo up; read -r line; {loud}", story)
+
+
+def test_noise_within_its_bounds_is_forgotten_with_each_conversation(alone, monkeypatch) -> None:
+    monkeypatch.setattr("toolcrib.sandbox.peer._IDLE_NOISE", 1000)
+
+    async def story(of: Alone) -> None:
+        for _ in range(5):
+            assert of.peer.begin(of.next_command())
+            of.peer.send(b"x\n")
+            assert await of.peer.receive() == b"up\n"
+            assert of.peer.rest()
+            await eventually(lambda: of.peer._noise == 400)
+        assert of.unfit == []
+
+    alone("while read -r line; do echo up; sleep 0.01; printf '%0400d' 0 >&2; done", story)
+
+
+def test_one_that_exits_while_it_rests_is_told_of(alone) -> None:
+    async def story(of: Alone) -> None:
+        of.peer.send(b"x\n")
+        assert await of.peer.receive() == b"bye\n"
+        assert of.peer.rest() and not of.peer.is_gone()
+        of.peer.close_input()
+        await eventually(lambda: of.unfit)
+        await eventually(of.peer.is_gone)
+        assert set(of.unfit) == {of.peer}
+
+    alone("read -r line; echo bye; read -r line; exit 5", story)
+
+
+def test_one_that_exits_in_a_conversation_is_heard_to_its_last_word(alone) -> None:
+    """Whoever holds its output goes on holding it: its end is that of the program."""
+
+    async def story(of: Alone) -> None:
+        lines = [await of.peer.receive() for _ in range(3)]
+        assert lines == [b"last\n", b"words", b""]
+        assert of.unfit == []
+        assert await of.peer.end() == 6
+
+    alone("sleep 60 & printf 'last\\nwords'; exit 6", story)
+
+
+def test_one_that_closed_its_output_has_time_to_exit_as_it_likes(alone) -> None:
+    async def story(of: Alone) -> None:
+        assert await of.peer.receive() == b""
+        assert await of.peer.end() == 9
+
+    alone("trap 'exit 1' TERM; exec 1>&-; sleep 0.05; exit 9", story)
+
+
+def test_ended_it_may_say_goodbye_on_its_errors(alone) -> None:
+    async def story(of: Alone) -> None:
+        assert await of.peer.receive() == b"up\n"
+        assert await of.peer.end() == 3
+        assert "bye\n" in of.peer.heard().text()  # beside what its shell says of a sleep that was asked, too
+        assert of.peer.is_gone()
+        assert await of.peer.end() == 3
+
+    alone("trap 'echo bye >&2; exit 3' TERM; echo up; while :; do sleep 0.01; done", story)
+
+
+def test_what_was_left_unsent_or_unread_makes_it_unfit_for_another(alone) -> None:
+    async def story(of: Alone) -> None:
+        assert of.peer.send(b"x" * 200_000)  # a part of it
+        assert not of.peer.rest()
+
+    alone("exec sleep 60", story)
+
+
+def test_a_part_that_was_taken_counts_as_said(alone) -> None:
+    async def story(of: Alone) -> None:
+        assert of.peer.send(b"x" * 1_000_000)
+        assert await of.peer.receive() == b""  # it went away in the middle
+        assert not of.peer.send(b"more\n")
+
+    alone("read -r line <&- ; head -c 10 >/dev/null; exit", story)
+
+
+def test_what_does_not_fit_at_once_is_sent_bit_by_bit(alone) -> None:
+    async def story(of: Alone) -> None:
+        assert of.peer.send(b"x" * 300_000 + b"\n")
+        assert await of.peer.receive() == b"300001\n"
+        assert of.peer.rest()
+
+    alone("head -c 300001 | wc -c; exec sleep 60", story)
+
+
+def test_whoever_waits_is_told_when_it_is_ended(alone) -> None:
+    async def story(of: Alone) -> None:
+        waiting = asyncio.create_task(of.peer.receive())
+        await asyncio.sleep(0)
+        of.peer.finish()
+        of.peer.finish()
+        assert await waiting == b""
+
+    alone("exec sleep 60", story)

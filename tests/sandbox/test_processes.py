@@ -8,8 +8,12 @@ import time
 
 import pytest
 
+from toolcrib.core.errors import ToolError
 from toolcrib.core.limits import Limits
 from toolcrib.core.process import Captured, Command, Completed
+from toolcrib.sandbox import poller, processes
+from toolcrib.sandbox.aftermath import Aftermath
+from toolcrib.sandbox.cage import Bounds, Cage
 from toolcrib.sandbox.processes import Processes
 
 
@@ -202,3 +206,103 @@ def test_limits_are_plain_data() -> None:
         {},
         None,
     )
+
+
+def test_what_cannot_be_waited_for_is_not_started(yard, monkeypatch, tmp_path) -> None:
+    def short() -> None:
+        raise OSError(24, "too many")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(poller.select, "epoll", short)
+        with pytest.raises(ToolError) as caught:
+            yard.sh(f": > {tmp_path}/ran")
+    assert (caught.value.code, caught.value.before_effect) == ("RESOURCE_EXHAUSTED", True)
+    assert ("too many" in str(caught.value), (tmp_path / "ran").exists()) == (True, False)
+    assert yard.sh("echo ran").stdout.head == b"ran\n"
+
+
+def test_loops_that_are_over_cost_nothing(yard) -> None:
+    yard.sh("true")
+    before = sorted(os.listdir("/proc/self/fd"))
+    for _ in range(5):
+        yard.sh("true")
+    assert sorted(os.listdir("/proc/self/fd")) == before
+
+
+def test_what_was_lent_in_a_loop_that_is_over_is_ended_when_another_begins(yard) -> None:
+    async def lent() -> None:
+        command = yard.command("/bin/sh", "-c", "while read -r line; do echo $line; done")
+        async with yard.sandbox.lend(command, key="key", marks=lambda: f"{yard.id}-lent") as peer:
+            peer.send(b"x\n")
+            assert await peer.receive() == b"x\n"
+
+    asyncio.run(lent())
+    assert len(yard.left()) == 1
+    yard.sh("true")
+    assert yard.left() == []
+
+
+def places(yard, *cages: Cage | None) -> list[str]:
+    """Where the temporary directories of such programs lie."""
+    found = []
+    for cage in cages:
+        done = yard.run("/bin/sh", "-c", 'echo "$TMPDIR"', cage=cage)
+        found.append(os.path.dirname(done.stdout.text().strip()))
+    return found
+
+
+def test_whatever_is_not_confined_has_its_directories_in_one_place(yard) -> None:
+    bounded = Cage("process", bounds=Bounds(cpu_seconds=50))
+    assert set(places(yard, None, Cage("off"), Cage(), bounded)) == {yard.sandbox.scratch.root}
+
+
+def test_what_does_not_start_leaves_its_directory_to_the_next(yard) -> None:
+    for _ in range(3):
+        with pytest.raises(ToolError):
+            yard.run("/nowhere/program")
+        with pytest.raises(ToolError):
+            asyncio.run(begun(yard, "/nowhere/program"))
+    assert len(os.listdir(yard.sandbox.scratch.root)) == 1
+
+
+async def begun(yard, *argv: str) -> None:
+    yard.sandbox.begin(yard.command(*argv))
+
+
+def test_a_directory_that_is_not_empty_is_cleared_for_the_next(yard, until) -> None:
+    tmp = yard.sh('mkdir "$TMPDIR/d"; : > "$TMPDIR/d/file"; echo "$TMPDIR"').stdout.text().strip()
+    assert yard.sh('ls -A "$TMPDIR"').stdout.head == b""
+    until(lambda: not os.path.exists(f"{tmp}/d"), "what was left is gone")
+
+
+class Looks(Aftermath):
+    """Notes what it is asked to look after."""
+
+    def __init__(self) -> None:
+        self.noted: list[tuple[str, object]] = []
+
+    def before(self, cage):
+        self.noted.append(("before", cage))
+        return "what was seen"
+
+    def after(self, seen, mark):
+        self.noted.append((f"after {mark.rpartition('-')[2]}", seen))
+
+
+def test_what_a_program_leaves_in_the_workspace_is_looked_after_but_not_what_a_job_does(yard) -> None:
+    looks, cage = Looks(), Cage()
+    yard.sandbox.close()
+    yard.sandbox = Processes(yard.id, aftermath=looks)
+
+    async def story() -> None:
+        await yard.sandbox.exec(yard.command("/bin/true", cage=cage)._replace(mark=f"{yard.id}-71"))
+        await yard.sandbox.begin(yard.command("/bin/true", cage=cage)._replace(mark=f"{yard.id}-72")).ended()
+
+    asyncio.run(story())
+    assert looks.noted == [("before", cage), ("after 71", "what was seen"), ("before", cage), ("after 72", None)]
+
+
+def test_its_name_is_that_of_its_tier() -> None:
+    sandbox = Processes("tcnamed")
+    assert (sandbox.name, processes.IDLE_SECONDS) == ("process", 300)
+    sandbox.close()

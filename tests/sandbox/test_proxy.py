@@ -9,6 +9,7 @@ import stat
 import sys
 import threading
 from collections.abc import Iterator
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -104,7 +105,22 @@ def exchange(path: str, request: bytes) -> str:
 
 
 def status(path: str, request: bytes) -> int:
-    return int(exchange(path, request).split(" ", 2)[1])
+    answer = exchange(path, request)
+    code = int(answer.split(" ", 2)[1])
+    if code >= 400:
+        said(answer)
+    return code
+
+
+def said(answer: str) -> str:
+    """Why the proxy refused, from an answer of its own that any client understands."""
+    head, _, body = answer.partition("\r\n\r\n")
+    first, *fields = head.split("\r\n")
+    version, code, phrase = first.split(" ", 2)
+    assert (version, phrase) == ("HTTP/1.1", HTTPStatus(int(code)).phrase)
+    assert fields == ["Content-Type: text/plain", f"Content-Length: {len(body)}", "Connection: close"]
+    assert body.startswith("toolcrib: ") and body.endswith("\n")
+    return body.removeprefix("toolcrib: ").removesuffix("\n")
 
 
 # What is let through
@@ -295,13 +311,19 @@ def test_each_list_has_a_socket_of_its_own(internet, tmp_path) -> None:
 
 
 @pytest.mark.parametrize(
-    "host", ["", "*", "*.", "a b", "host:0", "host:x", "host:70000", "http://host", "0x7f.1", "*.*.com"]
-)
+    "host",
+    [
+        "", "*", "*.", "a b", "host:0", "host:x", "host:", "host:65536", "host:100000", "host:\u0664", "http://host", "0x7f.1",
+        "*.*.com",
+    ],
+)  # fmt: skip
 def test_a_list_with_what_is_no_host_is_refused(internet, tmp_path, host) -> None:
+    """And nothing of it can be reached."""
     made = proxy.Proxy(str(tmp_path / "proxy"), internet.connect, parse_host)
     with pytest.raises(ValueError):
         made.socket_for(("allowed.example", host))
     made.close()
+    assert os.listdir(tmp_path) == []
 
 
 @pytest.mark.parametrize(
@@ -322,7 +344,7 @@ def test_what_the_network_refuses_is_said(tmp_path, error, code) -> None:
     finally:
         made.close()
     assert answer.startswith(f"HTTP/1.1 {code} ")
-    assert str(error) in answer
+    assert said(answer) == str(error)
 
 
 def test_a_name_on_the_list_that_leads_to_this_machine_is_refused(tmp_path, internet) -> None:
@@ -345,6 +367,55 @@ def test_a_name_on_the_list_that_leads_to_this_machine_is_refused(tmp_path, inte
     finally:
         made.close()
     assert (answer.split()[1], "127.0.0.1" in answer, asked, internet.came) == ("403", True, ["allowed.example"], 0)
+
+
+def test_what_is_refused_is_said_with_what_may_be_reached(door, internet, tmp_path) -> None:
+    request = b"CONNECT evil.example:443 HTTP/1.1\r\n\r\n"
+    why = said(exchange(door, request))
+    assert "evil.example:443" in why and why.endswith("allowed.example, *.wide.example, odd.example:8443")
+    made = proxy.Proxy(str(tmp_path / "none"), internet.connect, parse_host)
+    try:
+        assert said(exchange(made.socket_for(()), request)).endswith("none")
+    finally:
+        made.close()
+
+
+def test_what_is_said_is_plain_text(tmp_path) -> None:
+    async def connect(host: str, port: int) -> socket.socket:
+        raise ToolError("\xe4\u2028 is not there")
+
+    made = proxy.Proxy(str(tmp_path / "proxy"), connect, parse_host)
+    try:
+        answer = exchange(made.socket_for(HOSTS), b"CONNECT allowed.example:443 HTTP/1.1\r\n\r\n")
+    finally:
+        made.close()
+    assert said(answer) == r"\xe4\u2028 is not there"
+
+
+@pytest.mark.parametrize(
+    ("hosts", "reached"),
+    [
+        (("One.example",), [("one.example", 80), ("one.example", 443)]),
+        (("one.example:1",), [("one.example", 1)]),
+        (("one.example:65535",), [("one.example", 65535)]),
+        (("one.example", "one.example:8443"), [("one.example", port) for port in (80, 443, 8443)]),
+        (("::1",), [("::1", 80), ("::1", 443)]),
+        (("[::1]",), [("::1", 80), ("::1", 443)]),
+        (("[2001:db8::1]:8443",), [("2001:db8::1", 8443)]),
+        (("*.wide.example:81",), [("a.wide.example", 81), ("a.b.wide.example", 81)]),
+        (("wide.example", "*.wide.example"), [("wide.example", 80), ("a.wide.example", 443)]),
+        ((), []),
+    ],
+)
+def test_which_hosts_and_ports_a_list_names(hosts, reached) -> None:
+    allowed = proxy.Allowed(hosts, parse_host)
+    names = ("one.example", "a.one.example", "wide.example", "a.wide.example", "a.b.wide.example", "awide.example")
+    every = {(host, port) for host in (*names, "::1", "2001:db8::1") for port in (1, 80, 81, 443, 8443, 65535)}
+    found = {wanted for wanted in every if wanted in allowed}
+    assert allowed.hosts == hosts
+    assert set(reached) <= found
+    assert {host for host, _ in found} - {"a.b.wide.example", "a.wide.example"} <= {host for host, _ in reached}
+    assert {port for _, port in found} == {port for _, port in reached}
 
 
 # Bounds
@@ -381,11 +452,91 @@ def test_a_connection_over_which_nothing_goes_is_ended(tmp_path, monkeypatch) ->
         made.close()
 
 
+def test_a_connection_over_which_something_went_is_ended_so_long_after_that(tmp_path, monkeypatch) -> None:
+    ours, theirs = socket.socketpair()
+
+    async def connect(host: str, port: int) -> socket.socket:
+        theirs.setblocking(False)
+        return theirs
+
+    made = proxy.Proxy(str(tmp_path / "proxy"), connect, parse_host)
+    try:
+        with ours, connected(made.socket_for(HOSTS)) as near:
+            near.sendall(b"CONNECT allowed.example:443 HTTP/1.1\r\n\r\n")
+            assert near.recv(1000).split()[1] == b"200"
+            ours.settimeout(30)
+            for one, other in ((near, ours), (ours, near)):
+                one.sendall(b"word")
+                assert other.recv(100) == b"word"
+            monkeypatch.setattr(proxy, "IDLE_SECONDS", 0.05)
+            ours.sendall(b"last word")
+            assert everything(near) == b"last word"
+    finally:
+        made.close()
+
+
+def test_a_host_that_does_not_answer_is_not_waited_for(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(proxy, "CONNECT_SECONDS", 0.05)
+    ended: list[str] = []
+
+    async def connect(host: str, port: int) -> socket.socket:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append(host)
+        raise AssertionError("nobody sets it")
+
+    made = proxy.Proxy(str(tmp_path / "proxy"), connect, parse_host)
+    try:
+        answer = exchange(made.socket_for(HOSTS), b"CONNECT allowed.example:443 HTTP/1.1\r\n\r\n")
+    finally:
+        made.close()
+    assert (answer.split()[1], ended) == ("504", ["allowed.example"])
+    assert "allowed.example:443" in said(answer) and "0.05 s" in said(answer)
+
+
+def test_who_ends_before_the_head_does_is_told(door, internet) -> None:
+    with connected(door) as made:
+        made.sendall(b"CONNECT allowed.example:443 HTTP/1.1\r\n")
+        made.shutdown(socket.SHUT_WR)
+        answer = everything(made).decode()
+    assert (answer.split()[1], internet.came) == ("400", 0)
+    assert "before its head" in said(answer)
+
+
+@pytest.mark.parametrize("stays", [True, False])
+def test_a_host_that_said_all_is_still_told_what_comes_within_a_moment(tmp_path, monkeypatch, stays) -> None:
+    """And who asked is let go after it, who would stay for ever."""
+    ours, theirs = socket.socketpair()
+
+    async def connect(host: str, port: int) -> socket.socket:
+        theirs.setblocking(False)
+        return theirs
+
+    monkeypatch.setattr(proxy, "_LINGER_SECONDS", 0.02 if stays else 30)
+    made = proxy.Proxy(str(tmp_path / "proxy"), connect, parse_host)
+    try:
+        with ours, connected(made.socket_for(HOSTS)) as near:
+            near.sendall(b"CONNECT allowed.example:443 HTTP/1.1\r\n\r\n")
+            assert near.recv(1000).split()[1] == b"200"
+            ours.settimeout(30)
+            ours.sendall(b"answer")
+            ours.shutdown(socket.SHUT_WR)
+            assert everything(near) == b"answer"
+            if not stays:
+                near.sendall(b"late")
+                near.shutdown(socket.SHUT_WR)
+            assert everything(ours) == (b"" if stays else b"late")
+    finally:
+        made.close()
+
+
 def test_only_so_many_connections_at_once(door, internet, monkeypatch, until) -> None:
     monkeypatch.setattr(proxy, "MOST_CONNECTIONS", 3)
     held = [connected(door) for _ in range(3)]
     request = b"CONNECT allowed.example:443 HTTP/1.1\r\n\r\nGET / HTTP/1.0\r\n\r\n"
     assert status(door, request) == 503
+    assert "3 connections" in said(exchange(door, request))
     assert internet.came == 0
     held.pop().close()
     until(lambda: status(door, request) == 200, "there is room again")
@@ -434,9 +585,60 @@ def test_closing_ends_all_connections_and_leaves_nothing(internet, tmp_path) -> 
     ours.close()
     assert (os.listdir(tmp_path), threading.active_count()) == ([], threads)
     assert len(os.listdir("/proc/self/fd")) == descriptors - 2  # the pair
-    with pytest.raises(ToolError, match="closed"):
+    with pytest.raises(ToolError, match="closed") as failure:
         made.socket_for(HOSTS)
+    assert (failure.value.code, failure.value.before_effect) == ("SANDBOX_UNAVAILABLE", True)
     made.close()
+    assert os.listdir(tmp_path) == []
+
+
+def test_closing_takes_away_what_is_its_own_and_is_still_there(internet, tmp_path) -> None:
+    made = proxy.Proxy(str(tmp_path / "proxy"), internet.connect, parse_host)
+    first, second = made.socket_for(("one.example",)), made.socket_for(("other.example",))
+    os.unlink(first)
+    (tmp_path / "proxy" / "another").touch()
+    made.close()
+    assert (os.path.exists(second), os.listdir(tmp_path / "proxy")) == (False, ["another"])
+
+
+def test_one_that_was_never_asked_leaves_a_directory_alone(internet, tmp_path) -> None:
+    proxy.Proxy(str(tmp_path), internet.connect, parse_host).close()
+    assert tmp_path.is_dir()
+
+
+def test_what_lies_where_a_socket_is_to_be_is_taken_away(internet, tmp_path) -> None:
+    """As a runtime that was killed leaves it, for all to enter."""
+    (tmp_path / "proxy").mkdir(mode=0o755)
+    with socket.socket(socket.AF_UNIX) as old:
+        old.bind(str(tmp_path / "proxy" / "1"))
+    made = proxy.Proxy(str(tmp_path / "proxy"), internet.connect, parse_host)
+    try:
+        path = made.socket_for(HOSTS)
+        assert (path, status(path, b"GET http://allowed.example/ HTTP/1.1\r\n\r\n")) == (f"{tmp_path}/proxy/1", 200)
+        assert stat.S_IMODE(os.stat(tmp_path / "proxy").st_mode) == 0o700
+    finally:
+        made.close()
+
+
+@pytest.mark.parametrize("full", [True, False], ids=["threads", "sockets"])
+def test_one_that_cannot_be_made_leaves_nothing_open_and_can_be_later(internet, tmp_path, monkeypatch, full) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    before, threads = len(os.listdir("/proc/self/fd")), threading.active_count()
+    made = proxy.Proxy(str(tmp_path / "proxy"), internet.connect, parse_host)
+    with monkeypatch.context() as patch, pytest.raises(ToolError) as failure:
+        if full:
+            patch.setattr(threading.Thread, "start", fail)
+        else:
+            patch.setattr(os, "chmod", fail)
+        made.socket_for(HOSTS)
+    assert (failure.value.code, failure.value.before_effect) == ("SANDBOX_UNAVAILABLE", True)
+    assert "can't start new thread" in str(failure.value) and str(tmp_path / "proxy") in str(failure.value)
+    assert not full or len(os.listdir("/proc/self/fd")) == before
+    assert status(made.socket_for(HOSTS), b"GET http://allowed.example/ HTTP/1.1\r\n\r\n") == 200
+    made.close()
+    assert (len(os.listdir("/proc/self/fd")), threading.active_count()) == (before, threads)
 
 
 def test_nobody_else_can_use_it(door) -> None:

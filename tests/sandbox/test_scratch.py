@@ -1,9 +1,11 @@
 """The private temporary directory of a call."""
 
 import asyncio
+import errno
 import os
 import stat
 import sys
+import tempfile
 
 import pytest
 
@@ -133,18 +135,159 @@ def test_removing_what_is_not_there_or_is_a_link_or_a_file(tmp_path) -> None:
     assert os.listdir(tmp_path) == ["kept"]
 
 
-def test_a_tool_cannot_pass_a_file_on_by_turning_back_the_clock() -> None:
+# What is handed out, and what comes back
+
+
+@pytest.fixture
+def scratch(tmp_path, monkeypatch) -> Scratch:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return Scratch("owner", "below")
+
+
+def test_a_tool_cannot_pass_a_file_on_by_turning_back_the_clock(scratch) -> None:
     """What one call leaves in its directory is never there for the next, whatever times it sets."""
-    scratch = Scratch(f"test{os.getpid()}")
+    first = scratch.take()
+    assert scratch.give_back(first) is None
+    second = scratch.take()
+    before = os.stat(second)
+    with open(f"{second}/message", "w") as file:
+        file.write("for the next")
+    os.utime(second, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert scratch.give_back(second) is not None
+    assert os.listdir(scratch.take()) == []
+
+
+def test_it_lies_in_the_directory_for_temporary_files(tmp_path, monkeypatch, scratch) -> None:
+    assert (scratch.root, Scratch("owner").root) == (f"{tmp_path}/toolcrib-owner/below", f"{tmp_path}/toolcrib-owner")
+    before = os.umask(0)
     try:
-        first = scratch.take()
+        path = scratch.take()
+    finally:
+        os.umask(before)
+    for directory in (path, scratch.root, os.path.dirname(scratch.root)):
+        assert stat.S_IMODE(os.lstat(directory).st_mode) == 0o700
+    assert (os.path.dirname(path), os.listdir(path)) == (scratch.root, [])
+    os.rmdir(path)
+    os.rmdir(scratch.root)  # what is above it is there still
+    assert os.path.isdir(scratch.take())
+
+
+def test_one_that_comes_back_empty_is_the_next_under_another_name(scratch) -> None:
+    first = scratch.take()
+    number = os.stat(first).st_ino
+    for _ in range(3):  # also when it was clean before
         assert scratch.give_back(first) is None
         second = scratch.take()
-        before = os.stat(second)
-        with open(f"{second}/message", "w") as file:
-            file.write("for the next")
-        os.utime(second, ns=(before.st_atime_ns, before.st_mtime_ns))
-        assert scratch.give_back(second) is not None
-        assert os.listdir(scratch.take()) == []
-    finally:
-        scratch.close()
+        assert (second != first, os.stat(second).st_ino, os.path.exists(first)) == (True, number, False)
+        first = second
+    assert os.stat(scratch.take()).st_ino != number
+
+
+def test_what_was_left_is_told_and_is_nobody_else_s(scratch) -> None:
+    path = scratch.take()
+    with open(f"{path}/file", "w") as file:
+        file.write("left")
+    leftover = scratch.give_back(path)
+    assert leftover is not None and leftover != path and not os.path.exists(path)
+    assert (os.path.dirname(leftover), os.listdir(leftover)) == (scratch.root, ["file"])
+    assert scratch.take() not in (path, leftover)
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o600, 0o1700])
+def test_one_of_other_rights_is_not_handed_out_again(scratch, mode: int) -> None:
+    path = scratch.take()
+    os.chmod(path, mode)
+    leftover = scratch.give_back(path)
+    assert leftover is not None
+    assert stat.S_IMODE(os.stat(scratch.take()).st_mode) == 0o700
+
+
+@pytest.mark.parametrize("other", ["link", "file", "nothing"])
+def test_one_that_is_no_directory_any_more_is_not_handed_out_again(scratch, tmp_path, other: str) -> None:
+    path = scratch.take()
+    os.rmdir(path)
+    if other == "link":
+        os.symlink(tmp_path, path)
+    elif other == "file":
+        open(path, "w").close()
+    leftover = scratch.give_back(path)
+    assert (leftover is None) is (other == "nothing")
+    assert not os.path.lexists(path)
+    fresh = scratch.take()
+    assert stat.S_ISDIR(os.lstat(fresh).st_mode) and os.listdir(fresh) == []
+
+
+def test_a_spare_one_that_somebody_removed_is_not_handed_out(scratch) -> None:
+    spare, other = scratch.take(), scratch.take()
+    scratch.keep(other)
+    scratch.keep(spare)
+    os.rmdir(spare)
+    assert scratch.take() == other
+    scratch.keep(other)
+    os.rmdir(other)
+    fresh = scratch.take()
+    assert fresh not in (spare, other) and os.path.isdir(fresh)
+
+
+def test_at_the_end_nothing_is_left_and_it_can_begin_anew(scratch) -> None:
+    paths = [scratch.take() for _ in range(3)]
+    open(f"{paths[0]}/file", "w").close()
+    assert scratch.give_back(paths[1]) is None
+    scratch.keep(paths[2])
+    scratch.close()
+    assert not os.path.exists(scratch.root)
+    fresh = scratch.take()
+    assert os.path.isdir(fresh) and fresh not in paths
+
+
+def test_a_full_disk_is_said_with_what_helps(scratch, monkeypatch) -> None:
+    scratch.take()
+
+    def full(path: str, mode: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "mkdir", full)
+    with pytest.raises(ToolError, match="TMPDIR") as failure:
+        scratch.take()
+    assert (failure.value.code, failure.value.before_effect) == ("RESOURCE_EXHAUSTED", True)
+    assert os.strerror(errno.ENOSPC) in str(failure.value)
+
+
+# Removing
+
+
+def test_a_tree_is_removed_with_all_that_can_be_in_one(tmp_path) -> None:
+    kept, tree = tmp_path / "kept", tmp_path / "tree"
+    for path in (kept, tree / "a" / "b" / "c", tree / "d", tree / "a" / "e"):
+        path.mkdir(parents=True)
+    for path in (kept / "file", tree / "file", tree / "a" / "file", tree / "a" / "b" / "c" / "file"):
+        path.write_text("x")
+    for path in (tree / "link", tree / "a" / "b" / "link"):
+        path.symlink_to(kept)
+    os.mkfifo(tree / "a" / "fifo")
+    before = stat.S_IMODE(kept.stat().st_mode)
+    remove_tree(str(tree))
+    assert (os.listdir(tmp_path), os.listdir(kept)) == (["kept"], ["file"])
+    assert stat.S_IMODE(kept.stat().st_mode) == before
+
+
+def test_what_cannot_be_removed_does_not_keep_the_rest(tmp_path, monkeypatch) -> None:
+    """Nor does it keep anybody waiting."""
+    tree = tmp_path / "tree"
+    for name in ("a", "b/stuck", "b/x", "c"):
+        (tree / name).mkdir(parents=True)
+        (tree / name / "file").write_text("x")
+    rename, rmdir = os.rename, os.rmdir
+
+    def renames(source: str, target: str) -> None:
+        if source.endswith("/stuck"):
+            raise OSError(errno.EBUSY, os.strerror(errno.EBUSY))
+        rename(source, target)
+
+    monkeypatch.setattr(os, "rename", renames)
+    remove_tree(str(tree))
+    assert sorted(str(path.relative_to(tree)) for path in tree.rglob("*")) == ["b", "b/stuck", "b/stuck/file"]
+    monkeypatch.setattr(os, "rename", rename)
+    monkeypatch.setattr(os, "rmdir", lambda path: rmdir(path) if path != f"{tree}/b" else renames("/stuck", ""))
+    remove_tree(str(tree))
+    assert list(tree.rglob("*")) == [tree / "b"]

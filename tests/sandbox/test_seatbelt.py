@@ -1,6 +1,10 @@
 """The profile for macOS, by its text: it denies by default, and no path ever stands in it."""
 
+import os
 import re
+import tempfile
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -113,3 +117,122 @@ def test_it_cannot_be_held_to_hosts() -> None:
 def test_the_canary_says_where_it_is_not(monkeypatch, tmp_path) -> None:
     monkeypatch.setattr(seatbelt, "PROGRAM", str(tmp_path / "sandbox-exec"))
     assert "macOS" in seatbelt.canary()
+
+
+def allowed(cage: Cage) -> dict[str, list[str]]:
+    """By what is allowed or denied, the paths that it is about, each with how it is matched; in the order of the rules."""
+    profile, parameters, _ = parts(cage)
+    found: dict[str, list[str]] = {}
+    for expression in tree(profile)[2:]:
+        assert isinstance(expression, list)
+        whats = [word for word in expression[1:] if isinstance(word, str)]
+        about = [f"{kind[0]} {place(kind[1], parameters)}" for kind in expression[1:] if isinstance(kind, list)]
+        found.setdefault(" ".join([expression[0], *whats]), []).extend(about)
+    return found
+
+
+def place(word: Any, parameters: dict[str, str]) -> str:
+    return parameters[word[1].strip('"')] if isinstance(word, list) and word[0] == "param" else str(word)
+
+
+@pytest.mark.parametrize("writable", [True, False])
+def test_each_place_is_held_to_what_the_cage_says(writable) -> None:
+    about = allowed(Cage("seatbelt", "/work", writable, ("/data",), ("/out",)))
+    changed = [*(["subpath /work"] if writable else []), "subpath /out", f"subpath {TMP}"]
+    assert about["allow file-read* file-write* file-map-executable"] == changed
+    readable = about["allow file-read* file-map-executable"]
+    assert readable[-2:] == ["subpath /work", "subpath /data"]
+    assert {"subpath /usr", "subpath /System", "subpath /bin"} <= set(readable)
+    assert "literal /dev/null" in about["allow file-read* file-write-data file-ioctl"]
+    assert ("allow file-write*" in about) == writable  # what was granted by name, after what is protected
+    assert about.get("allow file-write*", changed[-2:]) == ["subpath /out", f"subpath {TMP}"]
+    assert "deny file-write-setugid" in about
+
+
+def test_without_a_workspace_there_is_its_own_directory_alone() -> None:
+    about = allowed(Cage("seatbelt"))
+    assert about["allow file-read* file-write* file-map-executable"] == [f"subpath {TMP}"]
+    assert "allow file-write*" not in about and "deny file-write*" not in about
+    assert not [path for path in about["allow file-read* file-map-executable"] if path in ("subpath ", "subpath None")]
+
+
+def test_what_was_granted_by_name_is_open_after_what_is_protected() -> None:
+    profile, _, _ = parts(CAGE)
+    assert profile.rindex("(deny file-write* (regex") < profile.index("(allow file-write* (subpath")
+
+
+def test_nothing_makes_a_program_run_as_another_user() -> None:
+    """The last word about it, whatever was allowed before."""
+    profile, _, _ = parts(CAGE)
+    assert profile.index("(deny file-write-setugid)") > profile.rindex("(allow file-write*")
+
+
+SKIPS_OPTIONS = 'shift 2\nwhile [ "$1" = -D ]; do shift 2; done\n'
+
+
+@pytest.fixture
+def stand_in(monkeypatch, tmp_path):
+    """Puts a shell script in the place of Seatbelt's own program, which is told the words of the command alone."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tries"))
+    (tmp_path / "tries").mkdir()
+
+    def put(text: str) -> None:
+        program = tmp_path / "sandbox-exec"
+        program.write_text(f"#!/bin/sh\n{SKIPS_OPTIONS}{text}\n")
+        program.chmod(0o755)
+        monkeypatch.setattr(seatbelt, "PROGRAM", str(program))
+
+    yield put
+    assert os.listdir(tmp_path / "tries") == []
+
+
+HELD = 'exec "$1" "$2" "$3" "$4" /nowhere'
+"""What is tried outside finds nothing."""
+
+
+def test_the_canary_says_nothing_where_it_holds(stand_in) -> None:
+    stand_in(HELD)
+    assert seatbelt.canary() == ""
+
+
+@pytest.mark.parametrize(
+    "escape",
+    [
+        'exec "$@"',
+        f'read -r secret < "$5/secret"; [ "$secret" = secret ] && echo read; {HELD}',
+        f': > "$5/written"; {HELD}',
+    ],
+    ids=["not at all", "what is outside is read", "something is written outside"],
+)
+def test_the_canary_notices_what_does_not_hold(stand_in, escape) -> None:
+    stand_in(escape)
+    assert "does not hold" in seatbelt.canary()
+
+
+@pytest.mark.parametrize(
+    "text", ["echo 'profile: no such thing'; exit 65", "echo 'profile: no such thing' >&2; exit 65"]
+)
+def test_the_canary_tells_why_it_does_not_come_up(stand_in, text) -> None:
+    stand_in(text)
+    said = seatbelt.canary()
+    assert "profile: no such thing" in said and "does not hold" not in said
+
+
+def test_the_canary_tells_not_too_much(stand_in) -> None:
+    stand_in("head -c 100000 /dev/zero | tr '\\0' x")
+    assert 200 < len(seatbelt.canary()) < 400
+
+
+def test_in_the_canary_it_has_a_workspace_and_a_directory_of_its_own(stand_in, tmp_path) -> None:
+    stand_in(f'(pwd; echo "$TMPDIR"; echo "$PATH"; ls -A; stat -c %a "$TMPDIR") > {tmp_path}/seen; {HELD}')
+    assert seatbelt.canary() == ""
+    workspace, tmp, path, mode = (tmp_path / "seen").read_text().split()
+    assert (Path(workspace).name, Path(tmp).name, path, mode) == ("workspace", "tmp", "/usr/bin:/bin", "700")
+    assert Path(workspace).parent == Path(tmp).parent
+
+
+def test_what_cannot_be_tried_is_told(stand_in, tmp_path) -> None:
+    stand_in("exit")
+    (tmp_path / "sandbox-exec").write_text("#!/nowhere/interpreter\n")
+    said = seatbelt.canary()
+    assert "could not be tried" in said and "sandbox-exec" in said

@@ -77,3 +77,29 @@ def test_a_setting_that_cannot_be_looked_through_is_not_granted(tmp_path: Path) 
     file.write_bytes(b"#" * (system.MOST_BYTES + 1))
     assert not system.holds_no_secret(str(file))
     assert not system.holds_no_secret(str(tmp_path / "missing"))
+
+
+def test_as_much_as_can_be_looked_through_is_granted(tmp_path: Path) -> None:
+    file = tmp_path / "gitconfig"
+    file.write_bytes(b"#" * system.MOST_BYTES)
+    assert system.holds_no_secret(str(file))
+    file.write_bytes(b"#" * (system.MOST_BYTES - 6) + b"secret")
+    assert not system.holds_no_secret(str(file))
+    file.write_bytes(b"\xff\x00")
+    assert system.holds_no_secret(str(file))
+
+
+def test_of_settings_only_what_everybody_may_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files and directories, by whatever link; as root we could read more."""
+    for name, mode in (("open", 0o644), ("closed", 0o640), ("for others only", 0o604)):
+        (tmp_path / name).touch()
+        (tmp_path / name).chmod(mode)
+    (tmp_path / "directory").mkdir(mode=0o755)
+    (tmp_path / "closed directory").mkdir(mode=0o711)
+    os.mkfifo(tmp_path / "fifo", 0o644)
+    for name, target in (("link", "open"), ("link to closed", "closed"), ("link to nothing", "nothing")):
+        (tmp_path / name).symlink_to(target)
+    found = sorted(str(path) for path in tmp_path.iterdir())
+    monkeypatch.setattr(system.glob, "glob", lambda pattern: found if pattern == "/etc/passwd" else [])
+    granted = [path for path in system.readable_paths.__wrapped__() if path.startswith(f"{tmp_path}/")]
+    assert granted == [f"{tmp_path}/{name}" for name in ("directory", "for others only", "link", "open")]

@@ -13,6 +13,9 @@ from pathlib import Path
 import pytest
 
 from toolcrib.core.context import new_id
+from toolcrib.core.errors import ToolError
+from toolcrib.sandbox import watcher as module
+from toolcrib.sandbox.watcher import Watcher
 
 CALLER = """
 import asyncio, os, sys
@@ -175,6 +178,9 @@ from toolcrib.core.process import Command
 from toolcrib.backends.process import callers
 from toolcrib.sandbox.processes import Processes
 from toolcrib.core.context import new_id
+from toolcrib.core.errors import ToolError
+from toolcrib.sandbox import watcher as module
+from toolcrib.sandbox.watcher import Watcher
 mark = new_id()
 sandbox = Processes(mark)
 async def main():
@@ -233,3 +239,105 @@ def test_a_plain_user_s_watcher_works_too(until, carriers) -> None:
     process.kill()
     process.wait()
     until(lambda: carriers(mark) == [] and not os.path.exists(scratch_of(mark)), "nothing is left", seconds=5)
+
+
+# By itself
+
+
+@pytest.fixture
+def watching(tmp_path):
+    """A watcher of a mark that nobody carries, and what it would remove."""
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    before = children()
+    made = Watcher(f"tcwatch{os.getpid()}", str(scratch))
+    yield made
+    made.close()
+    assert (children(), scratch.exists()) == (before, True)
+
+
+def descriptors() -> list[str]:
+    return sorted(os.listdir("/proc/self/fd"))
+
+
+def test_it_is_started_once_and_holds_one_descriptor(watching) -> None:
+    processes, before = children(), descriptors()
+    watching.ensure()
+    watching.ensure()
+    assert (len(children() - processes), len(descriptors())) == (1, len(before) + 1)
+    watching.close()
+    watching.close()
+    assert (children(), descriptors()) == (processes, before)
+
+
+def test_one_that_was_killed_is_replaced_and_costs_nothing(watching, until) -> None:
+    processes = children()
+    watching.ensure()
+    held = descriptors()
+    (first,) = children() - processes
+    os.kill(first, signal.SIGKILL)
+    os.waitid(os.P_PID, first, os.WEXITED | os.WNOWAIT)
+    watching.ensure()
+    (second,) = children() - processes
+    assert (second != first, len(descriptors())) == (True, len(held))
+
+
+def test_closed_it_can_be_started_again(watching) -> None:
+    processes = children()
+    watching.ensure()
+    (first,) = children() - processes
+    watching.close()
+    watching.ensure()
+    (second,) = children() - processes
+    assert second != first
+
+
+def test_one_that_was_killed_can_be_closed(watching) -> None:
+    processes, before = children(), descriptors()
+    watching.ensure()
+    (pid,) = children() - processes
+    os.kill(pid, signal.SIGKILL)
+    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    watching.close()
+    assert (children(), descriptors()) == (processes, before)
+
+
+def test_a_host_that_collects_all_children_itself_keeps_it(watching) -> None:
+    """Then nobody can tell whether it lives, and it is not started again with each call."""
+    processes = children()
+    watching.ensure()
+    (pid,) = children() - processes
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    watching.ensure()
+    assert children() == processes
+    watching.close()
+
+
+@pytest.mark.parametrize("fails", ["pipe", "open"])
+def test_where_nothing_is_left_to_start_it_with_that_is_said_and_nothing_is_lost(watching, monkeypatch, fails) -> None:
+    def short(*about: object) -> int:
+        raise OSError(24, "too many")
+
+    before = descriptors()
+    with monkeypatch.context() as patched:
+        patched.setattr(module.os, fails, short)
+        with pytest.raises(ToolError) as caught:
+            watching.ensure()
+    assert (caught.value.code, caught.value.before_effect) == ("RESOURCE_EXHAUSTED", True)
+    assert "too many" in str(caught.value)
+    assert descriptors() == before
+    watching.ensure()
+
+
+def test_what_it_needs_is_in_its_arguments_and_its_environment_is_short(watching, tmp_path, until) -> None:
+    processes = children()
+    watching.ensure()
+    (pid,) = children() - processes
+    until(lambda: b"toolcrib-watcher" in Path(f"/proc/{pid}/cmdline").read_bytes(), "it is the shell")
+    assert os.readlink(f"/proc/{pid}/cwd") == "/"
+    assert os.getsid(pid) == pid
+    assert Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")[0] == b"PATH=/usr/bin:/bin"
+    words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    assert words[3:] == [b"toolcrib-watcher", f"tcwatch{os.getpid()}".encode(), str(tmp_path / "scratch").encode(), b""]
+    assert [os.readlink(f"/proc/{pid}/fd/{number}") for number in (1, 2)] == ["/dev/null"] * 2

@@ -174,10 +174,10 @@ def test_what_was_short_of_resources_is_asked_again(shelf, monkeypatch) -> None:
     shelf.tool("one")
     true_start = launch.start
 
-    def start(argv, **about):
-        if argv[0].endswith("/one"):
+    def start(about):
+        if about.argv[0].endswith("/one"):
             raise toolcrib.ToolError("no process left", code="RESOURCE_EXHAUSTED", before_effect=True)
-        return true_start(argv, **about)
+        return true_start(about)
 
     with monkeypatch.context() as patch:
         patch.setattr(launch, "start", start)

@@ -366,7 +366,7 @@ def test_a_program_that_is_still_open_for_writing_is_tried_again(program: Path, 
     monkeypatch.setattr(spawn.time, "sleep", pause)
     with open(os.devnull, "r+b") as null:
         fd = null.fileno()
-        pid = spawn.start([str(program)], cwd=str(tmp_path), env={}, stdin=fd, stdout=fd, stderr=fd)
+        pid = spawn.start(spawn.Start([str(program)], str(tmp_path), {}, (fd, fd, fd)))
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
     assert len(pauses) == 1
 
@@ -376,7 +376,7 @@ def test_a_program_that_stays_open_for_writing_is_given_up_soon(program: Path, t
     monkeypatch.setattr(spawn.time, "sleep", pauses.append)
     with open(program, "ab"), open(os.devnull, "r+b") as null, pytest.raises(ToolError, match="busy"):
         fd = null.fileno()
-        spawn.start([str(program)], cwd=str(tmp_path), env={}, stdin=fd, stdout=fd, stderr=fd)
+        spawn.start(spawn.Start([str(program)], str(tmp_path), {}, (fd, fd, fd)))
     assert 0 < sum(pauses) < 0.1
 
 
@@ -384,4 +384,4 @@ def test_no_other_failure_is_tried_again(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr(spawn.time, "sleep", lambda seconds: pytest.fail("paused"))
     with open(os.devnull, "r+b") as null, pytest.raises(ToolError):
         fd = null.fileno()
-        spawn.start([str(tmp_path / "none")], cwd=str(tmp_path), env={}, stdin=fd, stdout=fd, stderr=fd)
+        spawn.start(spawn.Start([str(tmp_path / "none")], str(tmp_path), {}, (fd, fd, fd)))

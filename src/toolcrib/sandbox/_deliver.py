@@ -22,8 +22,8 @@ def deliver(folder: int, name: str, data: bytes, *, like: os.stat_result | None 
     """
     mode, draft = 0o644 if like is None else 0o600, f".toolcrib-{os.urandom(8).hex()}"
     fd = _unnamed(folder, mode)
-    named = fd < 0
-    if named:
+    named = fd is None
+    if fd is None:
         fd = os.open(draft, _DRAFT, mode, dir_fd=folder)
     try:
         with open(fd, "wb") as file:
@@ -47,14 +47,14 @@ def deliver(folder: int, name: str, data: bytes, *, like: os.stat_result | None 
         raise
 
 
-def _unnamed(folder: int, mode: int) -> int:
-    """A file that has no name yet, in an open directory; -1 where the system knows no such thing."""
+def _unnamed(folder: int, mode: int) -> int | None:
+    """A file that has no name yet, in an open directory, or None where the system knows no such thing."""
     if not os.path.exists("/proc/self/fd"):
-        return -1
+        return None
     try:
-        return os.open(".", os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, mode, dir_fd=folder)
+        return os.open(".", os.O_TMPFILE | os.O_WRONLY, mode, dir_fd=folder)
     except OSError:
-        return -1
+        return None
 
 
 def _give_name(folder: int, draft: str, name: str) -> None:
@@ -79,7 +79,7 @@ def alone_in(folder: int) -> Iterator[None]:
         ToolError: somebody holds it for longer than a write takes.
     """
     try:
-        fd = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
+        fd = os.open(".", os.O_RDONLY, dir_fd=folder)
     except PermissionError:
         yield
         return

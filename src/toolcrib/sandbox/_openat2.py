@@ -3,14 +3,15 @@
 import ctypes
 import errno
 import os
+import struct
+
+from ._beneath import FOLDER
 
 _SYS_OPENAT2 = 437  # the same on every architecture
 _RESOLVE_NO_MAGICLINKS, _RESOLVE_BENEATH = 0x02, 0x08
+_HOW = struct.Struct("=QQQ")
+"""Flags, mode, and how to resolve."""
 _libc = ctypes.CDLL(None, use_errno=True)
-
-
-class _How(ctypes.Structure):
-    _fields_ = (("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64))
 
 
 def open_beneath(root: int, path: str, flags: int) -> int:
@@ -20,9 +21,9 @@ def open_beneath(root: int, path: str, flags: int) -> int:
         OSError: EXDEV when the path leads out, ELOOP for a magic link such as `/proc/self/root`.
     """
     raw = os.fsencode(path)
-    how = _How(flags, 0, _RESOLVE_BENEATH | _RESOLVE_NO_MAGICLINKS)
+    how = _HOW.pack(flags, 0, _RESOLVE_BENEATH | _RESOLVE_NO_MAGICLINKS)
     for _ in range(64):  # EAGAIN: a rename raced with the lookup
-        fd: int = _libc.syscall(_SYS_OPENAT2, root, raw, ctypes.byref(how), ctypes.sizeof(how))
+        fd: int = _libc.syscall(_SYS_OPENAT2, root, raw, how, _HOW.size)
         if fd >= 0:
             return fd
         code = ctypes.get_errno()
@@ -33,9 +34,9 @@ def open_beneath(root: int, path: str, flags: int) -> int:
 
 def _works() -> bool:
     """Old kernels do not have it; old container runtimes forbid what they do not know. And /proc may be missing."""
-    root = os.open("/", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    root = os.open("/", FOLDER)
     try:
-        os.close(open_beneath(root, ".", os.O_PATH | os.O_CLOEXEC))
+        os.close(open_beneath(root, ".", FOLDER))
         return os.readlink(f"/proc/self/fd/{root}") == "/"
     except OSError:
         return False

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
+from ._beneath import is_below
 from .cage import BUBBLEWRAP, UNCONFINED, Cage
 from .finding import INSTALLED, LINK, REPOSITORY, Place, find
 
@@ -27,6 +28,8 @@ _ELSEWHERE = (errno.EXDEV, errno.EACCES, errno.EPERM, errno.ENOSPC, errno.EROFS)
 
 Identity = tuple[int, int, int, str]
 Traces = tuple[tuple[str, int, int, int], ...]
+
+_GONE: Identity = (0, 0, 0, "")
 
 
 class PutAside(NamedTuple):
@@ -86,7 +89,7 @@ def put_aside(seen: Seen, into: Callable[[], str]) -> list[PutAside]:
     done: list[PutAside] = []
     for place in find(seen.workspace):
         path = f"{seen.workspace}/{place.path}"
-        if any(path == each or path.startswith(each + "/") for each in seen.writable):
+        if any(is_below(path, each) for each in seen.writable):
             continue
         if any(place.path.startswith(each.path + "/") for each in done if each.moved_to):
             continue
@@ -116,7 +119,7 @@ def _identity(workspace: str, place: Place) -> Identity:
         now = os.lstat(path)
         target = os.readlink(path) if place.kind == LINK else ""
     except OSError:
-        return 0, 0, 0, ""
+        return _GONE
     return now.st_dev, now.st_ino, stat.S_IFMT(now.st_mode), target
 
 
@@ -147,7 +150,7 @@ def _moved(workspace: str, path: str, into: str) -> str:
             opened.append(os.open(each, _DIRECTORY, dir_fd=opened[-1]))
         opened.append(os.open(into, _DIRECTORY))
         here, there = opened[-2:]
-        label = f"{name.lstrip('.') or 'dots'}-{os.urandom(6).hex()}"
+        label = f"{name.lstrip('.')}-{os.urandom(6).hex()}"
         with _unlocked(here):
             try:
                 os.rename(name, label, src_dir_fd=here, dst_dir_fd=there)

@@ -33,7 +33,9 @@ def run(path: str, argv: list[str]) -> None:
     port = listening.getsockname()[1]
     between = os.fork()
     if between == 0:
-        # The relay is no child of the program, which may wait for all its children to end.
+        # The relay is no child of the program, which may wait for all its children to end. And it is out of its group
+        # before there is a program, whose signals to that group are not for the relay.
+        os.setsid()
         if os.fork() == 0:
             _relay(listening, path)
         os._exit(0)
@@ -57,8 +59,7 @@ def _environment() -> dict[str, str]:
 
 
 def _relay(listening: socket.socket, path: str) -> None:
-    """Until all that is inside ends. Signals to the program's group, and its streams, are not for this process."""
-    os.setsid()
+    """Until all that is inside ends. The program's streams are not for this process."""
     quiet = os.open(os.devnull, os.O_RDWR)
     for fd in range(3):
         os.dup2(quiet, fd)

@@ -19,7 +19,7 @@ from .cage import Cage
 from .contained import Contained
 from .poller import Poller
 from .shield import FIXED, HIDDEN_DIRECTORY, HIDDEN_FILE, shields
-from .spawn import Streams, _readable, start
+from .spawn import Start, not_started, start
 
 WORKER = "TOOLCRIB_WORKER"
 """The variable that holds the mark of a worker."""
@@ -52,17 +52,7 @@ _settings: dict[str, Settings] = {}
 _turn = threading.Lock()
 
 
-def start_contained(
-    cage: Cage,
-    argv: Sequence[str],
-    poller: Poller,
-    *,
-    cwd: str,
-    env: Mapping[str, str],
-    tmp: str,
-    streams: Streams,
-    kept: tuple[int, ...] = (),
-) -> Contained:
+def start_contained(cage: Cage, about: Start, poller: Poller, *, tmp: str) -> Contained:
     """Start a program that finds what its cage says and `tmp`, and nothing else.
 
     That it could not be confined, or its program not be found, shows when it has ended: see `Contained.failure`.
@@ -70,22 +60,13 @@ def start_contained(
     Raises:
         ToolError: it could not be started; nothing happened. `SANDBOX_UNAVAILABLE`: not confined as it must be.
     """
-    pid, told = begin(cage, argv, cwd=cwd, env=env, tmp=tmp, streams=streams, kept=kept)
-    return Contained(pid, poller, status=told, program=argv[0], cwd=cwd)
+    pid, told = begin(cage, about, tmp=tmp)
+    return Contained(pid, poller, status=told, program=about.argv[0], cwd=about.cwd)
 
 
-def begin(
-    cage: Cage,
-    argv: Sequence[str],
-    *,
-    cwd: str,
-    env: Mapping[str, str],
-    tmp: str,
-    streams: Streams,
-    kept: tuple[int, ...] = (),
-) -> tuple[int, int]:
+def begin(cage: Cage, about: Start, *, tmp: str) -> tuple[int, int]:
     """The same, for who waits by himself: the pid of bubblewrap, and where it says what became of the program."""
-    stdin, stdout, stderr = streams
+    argv, cwd, env, streams, kept = about
     if cage.hosts:
         cage, argv = _by_way_of_the_proxy(cage, argv)
     with ExitStack() as passing:
@@ -112,8 +93,7 @@ def begin(
             "--", program, *argv[1:],
         )  # fmt: skip
         try:
-            given = (*handed.descriptors, *kept)
-            pid = start(command, cwd="/", env=_outside(env), stdin=stdin, stdout=stdout, stderr=stderr, kept=given)
+            pid = start(Start(command, "/", _outside(env), streams, kept=(*handed.descriptors, *kept)))
         except ToolError as exc:
             os.close(told)
             raise exc if os.path.exists(PROGRAM) else _not_confined(argv[0], FileNotFoundError(PROGRAM)) from None
@@ -288,7 +268,7 @@ def _outside(env: Mapping[str, str]) -> dict[str, str]:
 
 def _not_confined(program: str, exc: OSError | ValueError | LookupError) -> ToolError:
     if isinstance(exc, ValueError):
-        return _readable(program, exc)
+        return not_started(program, exc)
     if isinstance(exc, OSError) and exc.errno in _SHORT:
         message = f"{program} was not started: {exc}; try again when less is running"
         return ToolError(message, code="RESOURCE_EXHAUSTED", before_effect=True)

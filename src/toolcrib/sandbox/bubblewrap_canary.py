@@ -9,6 +9,7 @@ from ..core.errors import ToolError
 from . import bubblewrap
 from .cage import Cage
 from .scratch import remove_tree
+from .spawn import Start
 
 _SECONDS = 20.0
 _SCRIPT = """
@@ -43,13 +44,15 @@ def tried() -> str:
         return (
             f"{bubblewrap.PROGRAM} is not there; install it: apt install bubblewrap (dnf, pacman, apk: the same name)"
         )
-    place = os.path.realpath(tempfile.mkdtemp(prefix="toolcrib-canary-"))
+    place = ""
     try:
+        place = os.path.realpath(tempfile.mkdtemp(prefix="toolcrib-canary-"))
         return _verdict(_output(place), place)
     except (OSError, ToolError) as exc:
         return f"bubblewrap could not be tried: {exc}; see `toolcrib doctor`"
     finally:
-        remove_tree(place)
+        if place:
+            remove_tree(place)
 
 
 def _output(place: str) -> str:
@@ -64,9 +67,8 @@ def _output(place: str) -> str:
     said = os.memfd_create("toolcrib")
     null = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        pid, told = bubblewrap.begin(
-            cage, argv, cwd=cage.workspace, env=env, tmp=env["TMPDIR"], streams=(null, said, said)
-        )
+        about = Start(argv, cage.workspace, env, streams=(null, said, said))
+        pid, told = bubblewrap.begin(cage, about, tmp=env["TMPDIR"])
         try:
             _wait(pid)
         finally:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any, Protocol
 
 from ._syscalls import machine, numbers
-from .spawn import start
+from .spawn import Start, start
 
 _ENVIRONMENT = 47
 """Where the start of its environment stands in a process's `stat`, after its name."""
@@ -187,7 +187,7 @@ class Bystander:
         try:
             env = {"SECRET": word}
             argv = ("/bin/cat", "-", "a word in its arguments too: " + word)
-            self.pid = start(argv, cwd=cwd, env=env, stdin=reads, stdout=null, stderr=null, kept=kept)
+            self.pid = start(Start(argv, cwd, env, streams=(reads, null, null), kept=kept))
         finally:
             os.close(reads)
             os.close(null)

@@ -37,8 +37,8 @@ class Capture:
         self._keep_tail = keep // 2
         self._spill_from = min(keep, VIEW_BYTES)
         self._total = 0
-        self._artifact: tuple[str, str, int] | None = None
-        self._spill_fd = -1
+        self._artifact: tuple[str, str] | None = None
+        self._spill_fd: int | None = None
         self._spilled = 0
 
     def read(self) -> bool:
@@ -67,20 +67,19 @@ class Capture:
         if self._filter is not None:
             held, self._filter = self._filter.end(), None
             self._take(held)
-        if self._spill_fd >= 0:
+        if self._spill_fd is not None:
             os.close(self._spill_fd)
-            self._spill_fd = -1
+            self._spill_fd = None
         return self.so_far()
 
     def so_far(self) -> Captured:
         """What came up to now."""
         # On a full disk there may be a file, but nothing in it: that is no artifact.
-        artifact = (*self._artifact[:2], self._spilled) if self._artifact and self._spilled else None
+        artifact = (*self._artifact, self._spilled) if self._artifact and self._spilled else None
         head = b"".join(self._head)
-        if self._total > len(head):  # over the limit: half the room is for the head, half for the tail
-            tail = b"".join(self._tail)[-self._keep_tail :] if self._keep_tail else b""
-            return Captured(head[: len(head) - len(tail)], tail, self._total, artifact)
-        return Captured(head, b"", self._total, artifact)
+        # Over the limit, half the room is for the head, half for the tail.
+        tail = b"".join(self._tail)[-self._keep_tail :] if self._keep_tail else b""
+        return Captured(head[: len(head) - len(tail)], tail, self._total, artifact)
 
     def _widen(self) -> None:
         """A program that fills the pipe would stand still until we come again, and we may have a thousand others."""
@@ -91,8 +90,8 @@ class Capture:
 
     def _take(self, chunk: bytes) -> None:
         self._total += len(chunk)
-        if self._spill_fd >= 0:
-            self._spill(chunk)
+        if self._spill_fd is not None:
+            self._spill(self._spill_fd, chunk)
         fits, rest = chunk[: self._head_room], chunk[self._head_room :]
         if fits:
             self._head.append(fits)
@@ -111,23 +110,23 @@ class Capture:
         for attempt in range(1, _ATTEMPTS):  # a call that is tried again keeps its id
             try:
                 name = self._name if attempt == 1 else f"{self._name}.{attempt}"
-                ident, path, self._spill_fd = self._artifacts.create(name)
+                ident, path, fd = self._artifacts.create(name)
             except FileExistsError:
                 continue
             except OSError:  # a full disk costs the artifact, not the call
                 break
-            self._artifact = (ident, path, 0)
-            self._spill(b"".join(self._head) + rest)
+            self._artifact, self._spill_fd = (ident, path), fd
+            self._spill(fd, b"".join(self._head) + rest)
             return
         self._artifacts = None
 
-    def _spill(self, chunk: bytes) -> None:
+    def _spill(self, fd: int, chunk: bytes) -> None:
         chunk = chunk[: ARTIFACT_BYTES - self._spilled]
         try:
             while chunk:
-                written = os.write(self._spill_fd, chunk)
+                written = os.write(fd, chunk)
                 self._spilled += written
                 chunk = chunk[written:]
         except OSError:
-            os.close(self._spill_fd)
-            self._spill_fd = -1
+            os.close(fd)
+            self._spill_fd = None

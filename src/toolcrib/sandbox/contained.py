@@ -14,7 +14,7 @@ from ..core.errors import ToolError
 from ..core.process import Captured
 from .child import Child
 from .poller import Poller
-from .spawn import _readable
+from .spawn import not_started
 
 _END_SECONDS = 10.0
 _FIRST = re.compile(rb'"child-pid": (\d+).*"pid-namespace": (\d+)')
@@ -35,7 +35,6 @@ class Contained(Child):
         super().__init__(pid, poller)
         self._status, self._said = status, b""
         self._program, self._cwd = program, cwd
-        self._killed = False
 
     def signal(self, number: int) -> None:
         """To the program's group; the end, to all that is inside, which is gone when this returns."""
@@ -49,7 +48,6 @@ class Contained(Child):
             return
         if first:
             _end(first)
-        self._killed = True
         super().signal(number)
 
     def collect(self) -> int:
@@ -69,10 +67,10 @@ class Contained(Child):
             return None
         if (why := _NOT_STARTED.search(said[-1])) is not None:
             number = _STRERROR.get(why[1], 0)
-            return _readable(self._program, OSError(number, why[1], self._program))
+            return not_started(self._program, OSError(number, why[1], self._program))
         if (why := _NOT_ENTERED.search(said[-1])) is not None:
             number = _STRERROR.get(why[1], 0)
-            return _readable(self._program, OSError(number, why[1], self._cwd))
+            return not_started(self._program, OSError(number, why[1], self._cwd))
         message = (
             f"bubblewrap could not confine it, and nothing ran: {said[-1]}; `toolcrib doctor` says what holds here"
         )

@@ -174,5 +174,5 @@ def _files(tool: str, path: str, message: str, *, writing: bool, what: str = "fi
 
 def _shown(text: str) -> str:
     """On one line, in ASCII, not too long."""
-    shown = text.encode("unicode_escape", "backslashreplace").decode("ascii")
+    shown = text.encode("unicode_escape").decode("ascii")
     return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}..."

@@ -19,7 +19,7 @@ _KEPT = (
     " .config/bravesoftware .local/share/keyrings .local/share/kwalletd library/keychains library/cookies"
     " .bash_history .zsh_history .python_history .node_repl_history .toolcrib"
 )
-_KEYS = tuple(tuple(path.split("/")) for path in _KEPT.split())
+KEYS = tuple(tuple(path.split("/")) for path in _KEPT.split())
 """Where people keep what lets them in elsewhere, below the home."""
 _SHELVES = ("tools", "skills")
 """What in our own directory is there for tools to read."""
@@ -94,7 +94,7 @@ def _why_kept(real: str, root: str, *, keys: bool) -> str:
         return f"it is {why}"
     if keys:
         names = tuple(fold(name) for name in os.path.relpath(real, root).split("/"))
-        for each in _KEYS:
+        for each in KEYS:
             if names[: len(each)] == each or each[: len(names)] == names:
                 return "it is, or holds, where people keep their keys"
     return ""

@@ -71,7 +71,7 @@ def behind(program: str, home: str, workspace: str = "") -> tuple[str, ...]:
         found.add_program(interpreter, alone=not _is_in(interpreter, found.workspace))
     for name in (".venv", "venv", "env"):
         if os.path.isfile(os.path.join(folder, name, "pyvenv.cfg")):
-            found.add_program(os.path.join(folder, name, "bin", "python"), alone=False)
+            found.add_program(os.path.join(folder, name, "bin", "python"))
     return found.least()
 
 
@@ -121,18 +121,16 @@ class _Found:
             if os.path.realpath(path) == path:
                 self._add(path, path)
 
-    def add_program(self, spelled: str, *, alone: bool) -> None:
+    def add_program(self, spelled: str, *, alone: bool = False) -> None:
         """What a path to a program leads to: its installation, or else, if it may stand `alone`, that one file."""
         if spelled in self._seen:
             return
         self._seen.add(spelled)
-        hops = _hops(spelled)
-        if in_system(hops[-1]):
-            return
+        hops = [hop for hop in _hops(spelled) if not in_system(hop)]
         real = os.path.realpath(spelled)
-        if in_system(real) or self._closed(real) or not _is_program(real):
+        if not hops or (self._closed(real) and not in_system(real)) or not _is_program(real):
             return
-        for hop in hops:
+        for hop in hops:  # an environment may well be made from a Python of the system
             folder = os.path.dirname(hop)
             if not self._add_installation(folder, os.path.realpath(folder)) and alone:
                 self._add(hop, real)
@@ -146,9 +144,7 @@ class _Found:
             granted = self._granted(prefix)
             if granted and any(_is_in(real, f"{prefix}/{part}" if part else prefix) for part in granted):
                 for part in granted:
-                    self._add(
-                        os.path.join(name, part) if part else name, os.path.join(prefix, part) if part else prefix
-                    )
+                    self._add(os.path.join(name, part), os.path.join(prefix, part) if part else prefix)
                 self._add_base(prefix)
                 return True
         return False
@@ -172,7 +168,7 @@ class _Found:
             if key.strip() != "home" or not os.path.isabs(base) or "\0" in base:
                 continue
             for name in ("python3", "python"):
-                self.add_program(os.path.join(os.path.normpath(base), name), alone=False)
+                self.add_program(os.path.join(os.path.normpath(base), name))
 
     def _add_rustup(self) -> None:
         for name in ("toolchains", "settings.toml"):

@@ -11,7 +11,7 @@ import errno
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 
 from ..core.errors import ToolError
 from . import _landlock, seccomp, system
@@ -21,7 +21,7 @@ from .child import Child
 from .installations import homes
 from .poller import Poller
 from .scratch import remove_tree
-from .spawn import Streams, start
+from .spawn import Start, start
 from .sweep import TRUSTED_RANGE_SECONDS, newest_pid
 
 GAPS = (
@@ -39,30 +39,19 @@ _starters = Starters()
 _system: tuple[float, tuple[Identity, ...]] = (0.0, ())
 
 
-def start_restricted(
-    cage: Cage,
-    argv: Sequence[str],
-    *,
-    cwd: str,
-    env: Mapping[str, str],
-    tmp: str,
-    streams: Streams,
-    kept: tuple[int, ...] = (),
-    held: bool = False,
-) -> int:
+def start_restricted(cage: Cage, about: Start, *, tmp: str, held: bool = False) -> int:
     """Start a program that can reach what its cage says and `tmp`, which is also its home. Returns its pid.
 
     Raises:
         ToolError: it could not be started; nothing happened. `SANDBOX_UNAVAILABLE`: not restricted as it must be.
     """
-    stdin, stdout, stderr = streams
-    env = {**homes(env.get("HOME", "")), **env, "HOME": tmp}
+    about = about._replace(env={**homes(about.env.get("HOME", "")), **about.env, "HOME": tmp})
 
     def begin() -> int:
         try:
-            return start(argv, cwd=cwd, env=env, stdin=stdin, stdout=stdout, stderr=stderr, kept=kept)
+            return start(about)
         except ToolError as exc:
-            if exc.code != ToolError.code or not os.access(argv[0], os.X_OK):
+            if exc.code != ToolError.code or not os.access(about.argv[0], os.X_OK):
                 raise
             raise ToolError(f"{exc}; or it lies where its sandbox does not let it read", before_effect=True) from None
 

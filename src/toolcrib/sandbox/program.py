@@ -19,6 +19,7 @@ from .capture import Capture
 from .child import UNKNOWN, Launched
 from .launch import launch
 from .poller import Poller
+from .spawn import Start
 from .sweep import end_marked, signal_marked
 
 _PIPE_ROOM = 65536
@@ -37,11 +38,10 @@ def as_child(poller: Poller) -> Launch:
 
     def started(command: Command, env: Mapping[str, str], stdin: int, stdout: int, stderr: int) -> Launched:
         kept = () if command.channel < 0 else (command.channel,)
-        return launch(
-            cage_of(command), command.argv, poller, cwd=command.cwd,
-            env={**env, CHANNEL: str(command.channel)} if kept else env, tmp=env["TMPDIR"],
-            streams=(stdin, stdout, stderr), kept=kept, memory_bytes=command.limits.memory_bytes,
-        )  # fmt: skip
+        given = {**env, CHANNEL: str(command.channel)} if kept else env
+        about = Start(command.argv, command.cwd, given, (stdin, stdout, stderr), kept)
+        memory_bytes = command.limits.memory_bytes
+        return launch(cage_of(command), about, poller, tmp=env["TMPDIR"], memory_bytes=memory_bytes)
 
     return started
 

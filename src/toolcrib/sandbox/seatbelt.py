@@ -12,7 +12,7 @@ from ..core.errors import ToolError
 from .cage import SEATBELT, Cage
 from .protected import PATTERNS
 from .scratch import remove_tree
-from .spawn import start
+from .spawn import Start, start
 
 PROGRAM = "/usr/bin/sandbox-exec"
 _SYSTEM = (
@@ -134,10 +134,8 @@ def _tried(place: str) -> str:
     cage = Cage(SEATBELT, workspace=f"{place}/workspace")
     argv = profiled(cage, ("/bin/sh", "-c", text, "sh", f"{place}/outside"), tmp=f"{place}/tmp")
     with open(f"{place}/said", "w+b") as said, open(os.devnull, "rb") as null:
-        pid = start(
-            argv, cwd=cage.workspace, env={"PATH": "/usr/bin:/bin", "TMPDIR": f"{place}/tmp"},
-            stdin=null.fileno(), stdout=said.fileno(), stderr=said.fileno(),
-        )  # fmt: skip
+        env = {"PATH": "/usr/bin:/bin", "TMPDIR": f"{place}/tmp"}
+        pid = start(Start(argv, cage.workspace, env, streams=(null.fileno(), said.fileno(), said.fileno())))
         os.waitpid(pid, 0)
         said.seek(0)
         lines = said.read().decode("utf-8", "replace").splitlines()

@@ -5,9 +5,10 @@ import stat
 from collections.abc import Hashable, Iterator
 from typing import NamedTuple
 
+from ._beneath import is_below
 from .cage import BUBBLEWRAP, Cage
 from .finding import LINK, REPOSITORY, find
-from .grantable import _KEYS
+from .grantable import KEYS
 
 MOST = 256
 """Each is a mount, and costs every start something. The nearest come first."""
@@ -38,9 +39,9 @@ def shields(cage: Cage) -> Iterator[Shield]:
             path = os.path.realpath(path)
             if not path.startswith(cage.workspace + "/") or not os.path.lexists(path):
                 continue
-        if any(path == each or path.startswith(each + "/") for each in cage.writable):
+        if any(is_below(path, each) for each in cage.writable):
             continue
-        if any(each.how in (HIDDEN_DIRECTORY, HIDDEN_FILE) and _is_in(path, each.path) for each in hidden):
+        if any(each.how in (HIDDEN_DIRECTORY, HIDDEN_FILE) and is_below(path, each.path) for each in hidden):
             continue
         count += 1
         if count > MOST:
@@ -64,21 +65,17 @@ def _number(path: str) -> int:
 
 def _hidden(workspace: str, home: str) -> Iterator[Shield]:
     """Where people keep their keys, when the workspace is their home, or holds it."""
-    if not _is_in(home, workspace):
+    if not is_below(home, workspace):
         return
-    for names in _KEYS:
+    for names in KEYS:
         path = os.path.realpath(os.path.join(home, *names))
         try:
             mode = os.lstat(path).st_mode
         except OSError:
             continue
-        if path == home or not path.startswith(workspace.rstrip("/") + "/"):
+        if path in (home, workspace) or not is_below(path, workspace):
             continue
         above = os.path.dirname(path)
-        if above != home and above.startswith(home + "/"):  # else another call would find it under another name
+        if above != home and is_below(above, home):  # else another call would find it under another name
             yield Shield(above, FIXED)
         yield Shield(path, HIDDEN_DIRECTORY if stat.S_ISDIR(mode) else HIDDEN_FILE)
-
-
-def _is_in(path: str, directory: str) -> bool:
-    return path == directory or path.startswith(directory.rstrip("/") + "/")

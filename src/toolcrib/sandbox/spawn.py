@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..core.errors import ToolError
 from .cage import Bounds
@@ -23,6 +23,19 @@ except ImportError:  # another Python
 
 Streams = tuple[int, int, int]
 """The descriptors of a program's standard input, output and error."""
+
+
+class Start(NamedTuple):
+    """A program that is to be started, and all that it has of ours."""
+
+    argv: Sequence[str]
+    cwd: str
+    env: Mapping[str, str]
+    streams: Streams
+    kept: tuple[int, ...] = ()
+    """Descriptors besides those three, which it has by the same numbers."""
+
+
 FAST = fork_exec is not None and (3, 11) <= sys.version_info < (3, 14)
 _SHORT_OF_SOMETHING = (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
 _BUSY_SECONDS = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032)
@@ -34,19 +47,8 @@ _PROCESSES = "{{ ulimit -u {0:d} || ulimit -p {0:d}; }} 2>/dev/null"
 """Shells do not agree on what this one is called."""
 
 
-def start(
-    argv: Sequence[str],
-    *,
-    cwd: str,
-    env: Mapping[str, str],
-    stdin: int,
-    stdout: int,
-    stderr: int,
-    kept: tuple[int, ...] = (),
-) -> int:
-    """Start a program in a session of its own, with these three descriptors, those `kept`, and no others.
-
-    Returns its pid.
+def start(about: Start) -> int:
+    """Start a program in a session of its own, and return its pid. Of our descriptors it has those it is given alone.
 
     Raises:
         ToolError: it could not be started; nothing happened.
@@ -54,10 +56,10 @@ def start(
     begin = _vfork if FAST else _popen
     for pause in (*_BUSY_SECONDS, None):
         try:
-            return begin(argv, cwd, env, (stdin, stdout, stderr), kept)
+            return begin(about)
         except (OSError, ValueError) as exc:
             if pause is None or getattr(exc, "errno", None) != errno.ETXTBSY:
-                raise _readable(argv[0], exc) from None
+                raise not_started(about.argv[0], exc) from None
             time.sleep(pause)
     raise AssertionError("the last try returns or raises")
 
@@ -75,7 +77,8 @@ def with_bounds(argv: Sequence[str], bounds: Bounds) -> tuple[str, ...]:
     return ("/bin/sh", "-c", f'{limits} && exec "$@"', "sh", *argv)
 
 
-def _vfork(argv: Sequence[str], cwd: str, env: Mapping[str, str], streams: Streams, kept: tuple[int, ...]) -> int:
+def _vfork(about: Start) -> int:
+    argv, cwd, env, streams, kept = about
     words = [os.fsencode(word) for word in argv]
     variables = [os.fsencode(f"{name}={value}") for name, value in env.items()]
     failed, failing = os.pipe()
@@ -102,17 +105,19 @@ def _vfork(argv: Sequence[str], cwd: str, env: Mapping[str, str], streams: Strea
     return pid
 
 
-def _popen(argv: Sequence[str], cwd: str, env: Mapping[str, str], streams: Streams, kept: tuple[int, ...]) -> int:
+def _popen(about: Start) -> int:
     """For a Python whose fork_exec we do not know."""
+    argv, cwd, env, (stdin, stdout, stderr), kept = about
     process = subprocess.Popen(
-        argv, cwd=cwd, env=dict(env), stdin=streams[0], stdout=streams[1], stderr=streams[2],
+        argv, cwd=cwd, env=dict(env), stdin=stdin, stdout=stdout, stderr=stderr,
         start_new_session=True, close_fds=True, pass_fds=kept,
     )  # fmt: skip
     process.returncode = 0  # the pid is ours to wait for; left alone, the object would do it behind our back
     return process.pid
 
 
-def _readable(program: str, exc: OSError | ValueError) -> ToolError:
+def not_started(program: str, exc: OSError | ValueError) -> ToolError:
+    """Why a program did not start, said so that one knows what to do."""
     number = getattr(exc, "errno", None)
     if number in _SHORT_OF_SOMETHING:
         message = f"{program} was not started: {exc}; try again when less is running"

@@ -29,6 +29,7 @@ from .launch import launch
 from .poller import Poller
 from .program import CHANNEL, Launch, as_child, cage_of
 from .shield import standing
+from .spawn import Start
 from .sweep import end_marked
 from .zygote import RECORD
 
@@ -138,7 +139,8 @@ class Worker:
             if key.cage is not None:
                 os.makedirs(key.tmp, 0o700, exist_ok=True)
             streams = (theirs.fileno(), saying, saying)
-            self._process = launch(cage, argv, poller, cwd="/", env=dict(key.env) | room, tmp=key.tmp, streams=streams)
+            about = Start(argv, "/", dict(key.env) | room, streams)
+            self._process = launch(cage, about, poller, tmp=key.tmp)
         except BaseException:
             ours.close()
             os.close(said)

@@ -8,7 +8,7 @@ It is a shell, because that starts in a millisecond and holds a megabyte.
 import os
 
 from ..core.errors import ToolError
-from .spawn import start
+from .spawn import Start, start
 
 # Constant text; the two values it needs are its arguments. `grep` sees only this user's processes; its exit status says
 # nothing, because one process that ended meanwhile makes it an error. It looks until it found nothing three times.
@@ -43,7 +43,7 @@ class Watcher:
             made.append(os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC))
             reads, _, null = made
             argv = ("/bin/sh", "-c", _SCRIPT, "toolcrib-watcher", self._mark, self._scratch)
-            self._pid = start(argv, cwd="/", env={"PATH": "/usr/bin:/bin"}, stdin=reads, stdout=null, stderr=null)
+            self._pid = start(Start(argv, "/", {"PATH": "/usr/bin:/bin"}, streams=(reads, null, null)))
             self._pipe = made.pop(1)
         except OSError as exc:
             message = f"the watcher could not be started: {exc}; try again when less is running"
