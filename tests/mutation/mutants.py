@@ -7,7 +7,8 @@
 The mutants are mutmut's (https://mutmut.readthedocs.io); what runs them is here, because a mutant that a test starts in
 another process must be there too, and because one that ends processes must not end yours (see `worker.py`). Of each
 module a sample is taken, the same for the same seed. Each mutant meets the tests that were seen to come through the
-changed function, quickest first, up to so many seconds of them. It is killed when one fails or does not end.
+changed function, quickest first, up to so many seconds of them. It is killed when one fails, fails again and passes
+without the change, or when it does not end.
 
 What was found stays in the environment's directory: a run that was stopped goes on where it was, and after a change
 only what it changed is tried anew: mutants of changed files, and survivors whose tests changed. `--record` writes what is
@@ -152,21 +153,19 @@ def trace(state: State, workers: list[Worker]) -> dict[str, Any]:
 
 
 def chosen(mutant: Mutant, tests: dict[str, Any]) -> list[str]:
-    """The tests a mutant meets: those that come through its function, then those of its module's own files."""
+    """The tests a mutant meets: those that come through its function, then those of its module's own files.
+
+    A field of a class, and the unchanged module, is met by what comes through any function of the module.
+    """
     file = mutant.path.removeprefix("src/")
     through = f"{file}:{mutant.function}"
-    anywhere = not mutant.function  # the unchanged module, or a field of a class: all that come through any of it
-    if anywhere:
-        tests = {
-            test: about for test, about in tests.items() if any(one.startswith(file) for one in about["functions"])
-        }
     name = Path(mutant.path).stem.strip("_")
     own = {f"tests/{Path(file).parts[1]}/test_{name}.py", *OWN.get(file.removeprefix("toolcrib/"), ())}
-    ranks = [
-        (0 if through in about["functions"] else 1, about["seconds"], test)
-        for test, about in tests.items()
-        if through in about["functions"] or test.partition("::")[0] in own or anywhere
-    ]
+    ranks = []
+    for test, about in tests.items():
+        meets = any(one == through or (not mutant.function and one.startswith(through)) for one in about["functions"])
+        if meets or test.partition("::")[0] in own:
+            ranks.append((not meets, about["seconds"], test))
     return within(BUDGET, [test for _, _, test in sorted(ranks)], tests)
 
 
@@ -196,14 +195,13 @@ def attempt(samples: list[Sample], state: State, workers: list[Worker], tests: d
     def one(worker: Worker, piece: tuple[Mutant, list[str], str]) -> None:
         nonlocal done
         mutant, names, met = piece
-        expected = sum(tests[name]["seconds"] for name in names)
-        about = {"path": mutant.path, "source": mutant.source, "function": mutant.function}
         found = {"code": 0, "seconds": 0, "output": "no test comes through it"}
-        for how, some in (("quick", names), ("slow", within(AFRESH, names, tests))) if names else ():
-            if found["code"] in (0, BROKEN):
-                found = worker.do(about | {"do": how, "tests": some, "limit": 30 + 6 * expected}) | {"how": how}
+        quick, slow = ("quick", names), ("slow", within(AFRESH if mutant.function else BUDGET, names, tests))
+        for how, some in (quick, slow) if mutant.function or not mutant.line else (slow,):  # a field is read at import
+            if found["code"] in (0, BROKEN) and some:
+                found = met_by(worker, mutant, how, some, tests) | {"how": how}
         if found["code"] and not mutant.line:
-            sys.stderr.write(f"{mutant.path}: its tests fail without any change:\n{found['output']}\n")
+            sys.stderr.write(f"{mutant.path}: its tests fail without any change: {found['by']}\n{found['output']}\n")
         found["output"] = found["output"][-400:] if found["code"] else ""
         state.note(state.results, mutant.id, found | {"met": met, "tests": len(names)})
         done += 1
@@ -212,6 +210,28 @@ def attempt(samples: list[Sample], state: State, workers: list[Worker], tests: d
 
     share(work, workers, one)
     state.save()
+
+
+def met_by(worker: Worker, mutant: Mutant, how: str, names: list[str], tests: dict[str, Any]) -> dict[str, Any]:
+    """How these tests end with a change. One that fails counts if it fails again, alone, and passes without the change:
+    others fail now and then for themselves, or because of what ran before."""
+    about = {"path": mutant.path, "function": mutant.function, "do": how}
+    plain = (ROOT / mutant.path).read_text()
+
+    def run(source: str, some: list[str]) -> dict[str, Any]:
+        limit = 10 + 4 * sum(tests[name]["seconds"] for name in some)
+        found: dict[str, Any] = worker.do(about | {"source": source, "tests": some, "limit": limit})
+        return found
+
+    left = list(names)
+    while True:
+        found = run(mutant.source, left)
+        by = found["by"]
+        if found["code"] != 1 or by not in left or (run(mutant.source, [by])["code"] and not run(plain, [by])["code"]):
+            return found
+        left.remove(by)
+        if not left:
+            return found | {"code": 0}
 
 
 def main() -> None:

@@ -14,6 +14,7 @@ the first import on: `slow`.
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -29,7 +30,8 @@ from patching import patch
 from tracing import Tracing
 
 ROOT = Path(__file__).resolve().parents[2]
-OWN = Path("/tmp/.mutants")  # what of /tmp stays between two runs
+OWN = Path(sys.prefix) / "own"  # memory, too, and not in /tmp: a mutant may empty that
+FAILED_BY = OWN / "failed-by"
 COPIES = ("src", "tests")
 OPTIONS = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--hypothesis-seed=0", "--tb=short"]
 TASKS, ANSWERS = 3, 4
@@ -45,8 +47,8 @@ def enclosure() -> list[str]:
         for name in COPIES
     )
     script = (
-        "mount --make-rprivate / && mount -o remount,bind,ro / && mount -t tmpfs tmpfs /tmp && "
-        f'mkdir "{OWN}" && {copies}cd "{ROOT}" && exec "$@"'
+        f'mkdir -p "{OWN}" && mount --make-rprivate / && mount -o remount,bind,ro / && mount -t tmpfs tmpfs /tmp && '
+        f'mount -t tmpfs tmpfs "{OWN}" && {copies}cd "{ROOT}" && exec "$@"'
     )
     return ["unshare", *user, "--pid", "--mount", "--fork", "--mount-proc", "--kill-child", "sh", "-c", script, "sh"]
 
@@ -104,6 +106,7 @@ class Server:
         for item, after in zip(items, [*items[1:], None], strict=True):
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=after)
             if self._failed:
+                FAILED_BY.write_text(self._failed[0])
                 return 1
         return 0
 
@@ -119,6 +122,7 @@ def _afresh(words: list[str], tracing: Tracing | None = None) -> int:
 def _run(do: Callable[[], int], *, limit: float) -> tuple[int, float]:
     """What a child answers that does this (-1: it took too long), and the seconds it took."""
     began = time.monotonic()
+    FAILED_BY.unlink(missing_ok=True)
     child = os.fork()
     if child == 0:
         os.setsid()
@@ -161,11 +165,10 @@ def _clear() -> None:
         while True:
             os.waitpid(-1, 0)
     for entry in os.scandir("/tmp"):
-        if entry.path != str(OWN):
-            if entry.is_dir(follow_symlinks=False):
-                shutil.rmtree(entry.path, ignore_errors=True)
-            else:
-                os.unlink(entry.path)
+        if entry.is_dir(follow_symlinks=False):
+            shutil.rmtree(entry.path, ignore_errors=True)
+        else:
+            os.unlink(entry.path)
 
 
 @contextlib.contextmanager
@@ -188,8 +191,11 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _said(code: int, seconds: float) -> dict[str, Any]:
+    """What is answered of a run; `by` is the test that failed first, where one did."""
     output = (OWN / "out").read_text(errors="replace") if (OWN / "out").exists() else ""
-    return {"code": code, "seconds": seconds, "output": output[-SHOWN:]}
+    named = re.search(r"^FAILED (\S+?)(?:\[|\s|$)", output, re.MULTILINE)
+    by = FAILED_BY.read_text() if FAILED_BY.exists() else named[1] if named else ""
+    return {"code": code, "seconds": seconds, "output": output[-SHOWN:], "by": by}
 
 
 def main() -> None:
