@@ -4,8 +4,8 @@
  *
  * speaks the workers' protocol: prints `ready` after a warm-up, then for every count on stdin runs
  * the program that often and prints the nanoseconds that took. Stops with status 1 at the first
- * call that fails or answers nothing. An ARG @FILE is handed on as the number of a descriptor from
- * which FILE can be read. */
+ * call that fails or answers nothing. An ARG @PATH is handed on as the number of a descriptor of
+ * what lies there. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <poll.h>
@@ -52,7 +52,9 @@ static char **words_of(char **given, int *handed) {
     for (; given[at] && at < 1023; at++) {
         words[at] = given[at];
         if (given[at][0] == '@' && count < 8) {
-            handed[count] = open(given[at] + 1, O_RDONLY);
+            handed[count] = open(given[at] + 1, O_RDWR);
+            if (handed[count] < 0)
+                handed[count] = open(given[at] + 1, O_PATH);
             if (handed[count] < 0)
                 fail(given[at]);
             snprintf(numbers[count], sizeof numbers[count], "%d", handed[count]);

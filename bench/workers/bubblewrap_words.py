@@ -15,7 +15,7 @@ from toolcrib.core.errors import ToolError
 from toolcrib.sandbox import bubblewrap
 from toolcrib.sandbox.spawn import Start
 
-BY_DESCRIPTOR = {"--bind-fd": "--bind", "--ro-bind-fd": "--ro-bind"}
+OF_A_PLACE = ("--bind-fd", "--ro-bind-fd")
 
 
 async def main(home: Path, workspace: Path, name: str, kept: Path) -> None:
@@ -32,19 +32,16 @@ async def main(home: Path, workspace: Path, name: str, kept: Path) -> None:
 
 
 def typed(command: Sequence[str], kept: Path) -> list[str]:
-    """Without what goes by descriptor: arguments and mounts are written out, the filter is a file (`@FILE`, see
-    `spawn_floor`), and the report is left out."""
+    """The same flags without our arguments' file. What goes by descriptor is `@PATH`, which `spawn_floor` opens."""
     words = list(command)
-    arguments = os.pread(int(words[words.index("--args") + 1]), 1 << 20, 0).rstrip(b"\0").decode().split("\0")
-    out = []
-    for at, word in enumerate(arguments):
-        if at and arguments[at - 1] in BY_DESCRIPTOR:
-            out.append(arguments[at + 1])
-        else:
-            out.append(BY_DESCRIPTOR.get(word, word))
+    out = os.pread(int(words[words.index("--args") + 1]), 1 << 20, 0).rstrip(b"\0").decode().split("\0")
+    for at, word in enumerate(out):
+        if at and out[at - 1] in OF_A_PLACE:
+            out[at] = "@" + lasting(os.readlink(f"/proc/self/fd/{word}"), kept)
     calls = kept / "calls"
     calls.write_bytes(os.pread(int(words[words.index("--seccomp") + 1]), 1 << 20, 0))
-    return [words[0], *out, "--seccomp", f"@{calls}", *words[words.index("--") :]]
+    handed = ["--seccomp", f"@{calls}", "--json-status-fd", "@/dev/null"]
+    return [words[0], *out, *handed, *words[words.index("--") :]]
 
 
 def lasting(word: str, kept: Path) -> str:

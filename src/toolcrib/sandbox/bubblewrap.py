@@ -78,7 +78,7 @@ def begin(cage: Cage, about: Start, *, tmp: str) -> tuple[int, int]:
             if WORKER in env:  # what one run left in memory, the next would find
                 kept_clean = [path for path, how in mounts.items() if "--tmpfs" in how and path != "/dev/shm"]
                 words += [word for path in kept_clean for word in ("--remount-ro", path)]
-            words += (*_AFTER, "--chdir", os.path.realpath(cwd))
+            words += (*_AFTER, "--chdir", cwd if cwd == cage.workspace else os.path.realpath(cwd))
             for name, value in env.items():
                 words += ("--setenv", name, value)
             arguments = handed.file(_packed(words))
@@ -134,9 +134,8 @@ class _Handed:
 
     def file(self, data: bytes) -> int:
         fd = self.take(os.memfd_create("toolcrib"))
-        with open(fd, "wb", closefd=False) as file:
-            file.write(data)
-        os.lseek(fd, 0, os.SEEK_SET)
+        if os.pwrite(fd, data, 0) != len(data):  # which leaves it to be read from its beginning
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return fd
 
     def place(self, path: str, option: str) -> tuple[str, ...]:
@@ -254,10 +253,10 @@ def _packed(words: Sequence[str]) -> bytes:
     Raises:
         ValueError: one does.
     """
-    packed = [os.fsencode(word) for word in words]
-    if any(b"\0" in word for word in packed):
+    packed = "\0".join((*words, ""))
+    if packed.count("\0") != len(words):
         raise ValueError("embedded null byte")
-    return b"\0".join(packed) + b"\0"
+    return os.fsencode(packed)
 
 
 def _outside(env: Mapping[str, str]) -> dict[str, str]:

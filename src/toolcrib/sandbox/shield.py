@@ -1,5 +1,6 @@
 """What of a workspace a contained program may read and not change, and what it may not even see."""
 
+import functools
 import os
 import stat
 from collections.abc import Hashable, Iterator
@@ -28,7 +29,7 @@ def shields(cage: Cage) -> Iterator[Shield]:
     """For the workspace of this cage. What was granted by name is not among them."""
     if not cage.workspace:
         return
-    hidden = list(_hidden(cage.workspace, os.path.realpath(os.path.expanduser("~"))))
+    hidden = list(_hidden(cage.workspace, _real(os.path.expanduser("~"))))
     yield from hidden
     if not cage.workspace_writable:
         return
@@ -61,6 +62,12 @@ def _number(path: str) -> int:
         return os.lstat(path).st_ino
     except OSError:
         return 0
+
+
+@functools.lru_cache(maxsize=8)
+def _real(home: str) -> str:
+    """Whose home this is does not change while we run, and this is asked at every start."""
+    return os.path.realpath(home)
 
 
 def _hidden(workspace: str, home: str) -> Iterator[Shield]:
