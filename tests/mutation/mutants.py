@@ -67,17 +67,8 @@ class Worker:
         tasks, self._tasks = os.pipe()
         self._answers, answers = os.pipe()
         worker = [sys.executable, str(ROOT / "tests/mutation/worker.py"), *files]
-        command = [
-            "nice",
-            "-n",
-            "10",
-            "sh",
-            "-c",
-            f'exec "$@" 3<&{tasks} 4>&{answers} 1>&2',
-            "sh",
-            *enclosure(),
-            *worker,
-        ]
+        streams = f'exec "$@" 3<&{tasks} 4>&{answers} 1>&2'
+        command = ["nice", "-n", "10", "sh", "-c", streams, "sh", *enclosure(), *worker]
         quiet = None if os.environ.get("SHOW") else subprocess.DEVNULL
         self._process = subprocess.Popen(command, stdin=quiet, stderr=quiet, stdout=quiet, pass_fds=(tasks, answers))
         os.close(tasks)
@@ -243,6 +234,8 @@ def main() -> None:
     parser.add_argument("--report", action="store_true", help="try nothing; show what is known, with the survivors")
     parser.add_argument("--record", action="store_true", help="write what is known to survivors.json")
     asked = parser.parse_args()
+    if ROOT.is_relative_to("/tmp"):
+        sys.exit("the workers have a /tmp of their own, so nothing in /tmp can be tried; clone it to another place")
     state = State(STATE)
     samples = [sample(path, size=asked.sample, seed=asked.seed) for path in modules(asked.words)]
     if not asked.report and not asked.record:
