@@ -6,7 +6,7 @@ from toolcrib.sandbox.cage import PROCESS, Bounds, Cage
 def test_nothing_is_given_that_is_not_named() -> None:
     assert Cage()._asdict() == {
         "tier": PROCESS, "workspace": "", "workspace_writable": True, "readable": (), "writable": (),
-        "network": False, "hosts": (), "proxy": "", "bounds": Bounds(),
+        "installs": False, "network": False, "hosts": (), "proxy": "", "bounds": Bounds(),
     }  # fmt: skip
 
 

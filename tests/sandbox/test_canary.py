@@ -166,7 +166,24 @@ def test_a_tree_is_known_by_all_that_lies_in_it(tmp_path) -> None:
         seen.st_ctime_ns,
     ):
         assert part in found[f"{root}/b/deep/file"][0]
-    assert canary.fingerprint(f"{root}/missing") == [(f"{root}/missing", "nothing")]
+    assert canary.fingerprint(f"{root}/missing") == [(f"{root}/missing", (), "nothing")]
+
+
+def test_what_was_put_back_is_alike_and_what_differs_is_not(tmp_path) -> None:
+    file = tmp_path / "tree" / "file"
+    file.parent.mkdir()
+    file.write_text("mine")
+    file.chmod(0o600)
+    alike, unchanged = canary.Alike(str(tmp_path / "tree")), canary.Unchanged(str(tmp_path / "tree"))
+    file.unlink()
+    assert alike.sprung(b"")
+    file.write_text("mine")
+    file.chmod(0o644)
+    assert alike.sprung(b"")
+    file.chmod(0o600)
+    assert (alike.sprung(b""), unchanged.sprung(b"")) == (False, True)
+    file.write_text("evil")
+    assert alike.sprung(b"")
 
 
 def test_one_file_in_a_large_tree_that_goes_away_is_noticed(tmp_path) -> None:

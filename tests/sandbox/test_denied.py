@@ -266,6 +266,34 @@ def test_the_workspace_itself_is_never_outside() -> None:
     assert commands(f"ls: cannot open directory '{here}': Permission denied", Cage(LANDLOCK, workspace=here)) == []
 
 
+@pytest.mark.parametrize(
+    ("said", "path"),
+    [
+        ("bash: line 1: .git/config: Read-only file system", ".git/config"),
+        ("/srv/tools/plant: 4: cannot create .vscode/x: Read-only file system", ".vscode/x"),
+        ("rm: cannot remove '.envrc': Device or resource busy", ".envrc"),
+        ("mv: cannot move 'sub/.git' to 'was': Device or resource busy", "sub/.git"),
+        ("OSError: [Errno 30] Read-only file system: '.npmrc'", ".npmrc"),
+        ("Error: EROFS: read-only file system, open '.mcp.json'", ".mcp.json"),
+    ],
+)
+def test_a_protected_name_without_a_path_is_known(said: str, path: str) -> None:
+    """As it stands in the command; and what the script is called that says so is refused nothing."""
+    assert commands(said, Cage(BUBBLEWRAP, "/srv/work")) == [f"toolcrib grant fetch files rw /srv/work/{path}"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "rm: cannot remove 'notes.txt': Device or resource busy",
+        "cat: .envrc: No such file or directory",
+        "e.g. Permission denied. Sorry... -.envrc ~/.envrc ..",
+    ],
+)
+def test_an_ordinary_name_is_not(said: str) -> None:
+    assert commands(said, Cage(BUBBLEWRAP, "/srv/work")) == []
+
+
 def test_what_was_put_aside_and_what_was_changed() -> None:
     why = "an editor's settings and tasks"
     found = [PutAside(".vscode", "/srv/aside/1", why), PutAside(".idea", "", why)]
@@ -274,6 +302,17 @@ def test_what_was_put_aside_and_what_was_changed() -> None:
     assert ".vscode is protected" in moved.message and "/srv/aside/1" in moved.message
     assert changed == Hint("changed", changed.message) and ".idea" in changed.message and why in changed.message
     assert "put aside" not in changed.message
+
+
+def test_what_was_put_back_and_what_was_there_instead() -> None:
+    found = [PutAside(".vscode", "/srv/aside/1", "why", back=True), PutAside(".idea", "", "why", back=True)]
+    moved, alone = of_aftermath("fetch", "/srv/work", found)
+    assert moved == Hint("put_back", moved.message, "toolcrib grant fetch files rw /srv/work/.vscode")
+    assert moved.message.startswith(
+        ".vscode is protected, as why, and was changed and put back; what stood there instead is now /srv/aside/1"
+    )
+    assert alone == Hint("put_back", alone.message, "toolcrib grant fetch files rw /srv/work/.idea")
+    assert alone.message == ".idea is protected, as why, and was changed and put back; the user can allow it"
 
 
 def test_of_much_that_was_put_aside_a_little_is_told() -> None:

@@ -40,12 +40,13 @@ def tier(request: pytest.FixtureRequest) -> str:
 
 
 class Shell:
-    """Runs lines of shell in a workspace, confined and without a network."""
+    """Runs lines of shell in a workspace, confined as `run_command` is."""
 
     def __init__(self, tier: str, processes: Processes, workspace: Path) -> None:
         self.workspace = workspace
         self._processes = processes
-        self._cage = Cage(tier, workspace=str(workspace), readable=installations(PATH, HOME, str(workspace)))
+        readable = installations(PATH, HOME, str(workspace))
+        self._cage = Cage(tier, workspace=str(workspace), readable=readable, installs=True)
 
     def __call__(self, text: str, *, needs: str = "", grants: tuple[str, ...] = (), path: str = PATH) -> Completed:
         if missing := [name for name in needs.split() if shutil.which(name, path=path) is None]:
@@ -167,12 +168,14 @@ def wheel_in(folder: Path) -> Path:
     path = folder / "saysyes-1.0-py3-none-any.whl"
     info = "saysyes-1.0.dist-info"
     with zipfile.ZipFile(path, "w") as file:
-        file.writestr("saysyes.py", "print('yes')\n")
+        file.writestr("saysyes.py", "def say():\n    pass\n\n\nprint('yes')\n")
         file.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: saysyes\nVersion: 1.0\n")
         file.writestr(
             f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
         )
-        file.writestr(f"{info}/RECORD", f"saysyes.py,,\n{info}/METADATA,,\n{info}/WHEEL,,\n{info}/RECORD,,\n")
+        file.writestr(f"{info}/entry_points.txt", "[console_scripts]\nsays = saysyes:say\n")
+        names = ("saysyes.py", *(f"{info}/{name}" for name in ("METADATA", "WHEEL", "entry_points.txt", "RECORD")))
+        file.writestr(f"{info}/RECORD", "".join(f"{name},,\n" for name in names))
     return path
 
 
@@ -191,6 +194,8 @@ def test_an_environment_of_python_is_made_and_used_by_pip(sh: Shell) -> None:
         pytest.skip("this Python makes no environments with pip")
     pip = "v/bin/pip install -q --no-index --disable-pip-version-check ./*.whl"
     assert said(sh(f"python3 -m venv v && {pip} && v/bin/python -c 'import saysyes'")) == "yes\n"
+    again = f"v/bin/pip uninstall -q -y saysyes && {pip} && v/bin/says && v/bin/python -m venv --upgrade v"
+    assert said(sh(again)) == "yes\n"
 
 
 def test_a_tool_of_an_environment_elsewhere(sh: Shell, tmp_path: Path) -> None:
@@ -214,6 +219,11 @@ def test_npm_without_a_network(sh: Shell) -> None:
         " && node -e \"console.log(require('dep'))\""
     )
     assert said(sh(text, needs="npm node")) == "hello\nyes\n"
+    sh.write("tool/package.json", '{"name":"tool","version":"1.0.0","bin":{"says":"i.js"}}')
+    sh.write("tool/i.js", "#!/usr/bin/env node\nconsole.log('yes')")
+    install = "npm install --offline --no-audit --no-fund --loglevel=error ./tool >/dev/null && npx --offline says"
+    assert said(sh(install)) == "yes\n"
+    assert said(sh(f"npm uninstall --offline tool >/dev/null && {install}")) == "yes\n"
 
 
 def test_go_builds_and_runs(sh: Shell) -> None:

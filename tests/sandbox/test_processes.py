@@ -299,7 +299,7 @@ def test_what_a_program_leaves_in_the_workspace_is_looked_after_but_not_what_a_j
         await yard.sandbox.begin(yard.command("/bin/true", cage=cage)._replace(mark=f"{yard.id}-72")).ended()
 
     asyncio.run(story())
-    assert looks.noted == [("before", cage), ("after 71", "what was seen"), ("before", cage), ("after 72", None)]
+    assert looks.noted == [("before", cage), ("after 71", "what was seen"), ("after 72", None)]
 
 
 def test_its_name_is_that_of_its_tier() -> None:

@@ -61,6 +61,13 @@ def test_what_was_granted_by_name_is_not_shielded(work: Path) -> None:
     assert shielded(work, writable=granted) == {".npmrc": READ_ONLY, "sub-2/.envrc": READ_ONLY}
 
 
+def test_from_what_installs_only_what_is_installed_is_not_shielded(work: Path) -> None:
+    make(work, ".envrc", "venv/pyvenv.cfg", "venv/bin/python", "lib/x.pth", "node_modules/.bin/tool")
+    installed = {"venv/pyvenv.cfg", "venv/bin", "lib/x.pth", "node_modules/.bin"}
+    assert shielded(work) == dict.fromkeys((".envrc", *installed), READ_ONLY)
+    assert shielded(work, installs=True) == {".envrc": READ_ONLY}
+
+
 def test_what_a_link_leads_to_is_shielded_where_it_is_in_the_workspace(work: Path) -> None:
     make(work.parent, "outside/x", "work-2/x")
     make(work, "conf/x")

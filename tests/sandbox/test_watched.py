@@ -10,10 +10,12 @@ import pytest
 
 from toolcrib.core.process import Command
 from toolcrib.sandbox.aftermath import Seen
+from toolcrib.sandbox.cage import Cage
 from toolcrib.sandbox.lending import Loan
 from toolcrib.sandbox.processes import Processes
 from toolcrib.sandbox.watched import Watched
 
+CAGE = Cage()
 ECHO = ": > started; while IFS= read -r line; do echo $$; done"
 
 
@@ -24,15 +26,23 @@ class Watcher:
         self.root, self.processes = root, Processes(f"watch{os.getpid()}")
         self.noted: list[object] = []
 
-    def look(self) -> Seen:
-        seen = Seen(str(self.root), tuple(os.listdir(self.root)), False, {})
+    def before(self, cage: Cage | None) -> Seen:
+        assert cage is CAGE
+        seen = Seen(str(self.root), tuple(os.listdir(self.root)), False)
         self.noted.append(seen.writable)
         return seen
+
+    def after(self, seen: Seen | None, mark: str) -> None:
+        assert mark == "mark"
+        self.noted.append(seen)
+
+    def forget(self, seen: Seen | None) -> None:
+        self.noted.append("forgotten")
 
     def lend(self, key: str = "key") -> Watched:
         command = Command(("/bin/sh", "-c", ECHO), str(self.root), "mark", {"PATH": os.environ["PATH"]})
         loan = self.processes.lend(command, key=key, marks=lambda: "mark")
-        return Watched(loan, self.look, lambda seen: self.noted.append(seen))
+        return Watched(loan, self, CAGE, "mark")  # type: ignore[arg-type]  # it looks as an aftermath does
 
     async def ask(self, *, key: str = "key", fail: bool = False) -> bytes:
         """The number of the process that answers."""
@@ -59,7 +69,7 @@ def test_each_call_is_looked_at_before_and_after(watcher: Watcher) -> None:
 
     first, second = asyncio.run(twice())
     assert first == second  # it is lent as it would be without anybody looking
-    nothing, started = Seen(str(watcher.root), (), False, {}), Seen(str(watcher.root), ("started",), False, {})
+    nothing, started = Seen(str(watcher.root), (), False), Seen(str(watcher.root), ("started",), False)
     assert watcher.noted == [(), nothing, ("started",), started]
 
 
@@ -107,3 +117,13 @@ def test_what_goes_wrong_at_its_end_hides_nothing(watcher: Watcher, monkeypatch:
     with pytest.raises(OSError, match="did not end well"):
         asyncio.run(watcher.ask())
     assert [type(each) for each in watcher.noted] == [tuple, Seen]
+
+
+def test_one_that_is_not_lent_is_forgotten(watcher: Watcher, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fails(self: Loan) -> None:
+        raise OSError("there is none")
+
+    monkeypatch.setattr(Loan, "__aenter__", fails)
+    with pytest.raises(OSError, match="there is none"):
+        asyncio.run(watcher.ask())
+    assert watcher.noted == [(), "forgotten"]

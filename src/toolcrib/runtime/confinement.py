@@ -108,6 +108,7 @@ class Confinement:
             workspace=self.grounds.workspace,
             readable=tuple(dict.fromkeys((*self._folder_of(tool), *self._installations, *given.ro))),
             writable=given.rw,
+            installs=kind_of(tool) == "run_command",
             network=given.network == ON,
             hosts=hosts,
             proxy=self._around.proxy(hosts) if hosts else "",

@@ -4,6 +4,8 @@ import errno
 import os
 import stat
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 LOOK = getattr(os, "O_PATH", os.O_RDONLY | os.O_NONBLOCK) | os.O_CLOEXEC
@@ -59,6 +61,21 @@ def open_beneath(root: Opened, path: str, flags: int) -> Opened:
         raise
 
 
+@contextmanager
+def holding(root: str, path: str) -> Iterator[tuple[int, str]]:
+    """The directory below `root` in which something lies, opened through no link, and what it is called there."""
+    *names, name = path.split("/")
+    top = os.open(root, FOLDER | os.O_NOFOLLOW)
+    try:
+        folder = descend(top, names)
+    finally:
+        os.close(top)
+    try:
+        yield folder, name
+    finally:
+        os.close(folder)
+
+
 def is_below(real: str, directory: str) -> bool:
     """Whether a path without links is the directory or lies in it."""
     return real == directory or real.startswith(directory.rstrip("/") + "/")
@@ -99,7 +116,7 @@ def _walk(root: Opened, path: str, flags: int) -> Opened:
                 if not done:
                     raise OSError(errno.EXDEV, "leads upwards")
                 done.pop()
-                above = _descend(root.fd, done)
+                above = descend(root.fd, done)
                 os.close(here)
                 here = above
                 continue
@@ -160,7 +177,8 @@ def _target(here: int, name: str) -> str:
         raise
 
 
-def _descend(root: int, names: list[str]) -> int:
+def descend(root: int, names: Sequence[str]) -> int:
+    """The directory that these names lead to, each in the one before it and none of them a link."""
     here = os.dup(root)
     try:
         for name in names:

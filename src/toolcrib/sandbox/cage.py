@@ -35,6 +35,8 @@ class Cage(NamedTuple):
     """Files and directories: its own folder, the installations behind the programs on PATH, what was granted."""
     writable: tuple[str, ...] = ()
     """Files and directories that were granted by name; nothing in them is protected from it."""
+    installs: bool = False
+    """It may change what installations made in the workspace: environments of Python, `node_modules/.bin`."""
     network: bool = False
     """The user's own network. Without it there is none but, in bubblewrap, a loopback of its own."""
     hosts: tuple[str, ...] = ()

@@ -82,20 +82,32 @@ def size(ground: Ground, name: str) -> Told:
 class Unchanged:
     """A tree in which nothing may change: no content, name, right, owner or time."""
 
+    _print = staticmethod(lambda tree: fingerprint(tree))
+
     def __init__(self, tree: str, **about: Any) -> None:
         self.about: Mapping[str, Any] = about
-        self._tree, self._before = tree, fingerprint(tree)
+        self._tree, self._before = tree, self._print(tree)
 
     def sprung(self, output: bytes) -> bool:
-        return fingerprint(self._tree) != self._before
+        return self._print(self._tree) != self._before
 
     def clear(self) -> None:
         pass
 
 
+class Alike(Unchanged):
+    """The same, but for what shows that something was put back: no content, name, right or owner may be another."""
+
+    _print = staticmethod(lambda tree: [(path, about[1:4], content) for path, about, content in fingerprint(tree)])
+
+
 def file(ground: Ground, name: str, *, place: str = "") -> Unchanged:
     path = written(place or f"{ground.near}/{name}/file", "as it was")
     return Unchanged(path if place else os.path.dirname(path), path=path)
+
+
+def alike(ground: Ground, name: str, *, place: str) -> Alike:
+    return Alike(written(place, "as it was"), path=place)
 
 
 def absent(ground: Ground, name: str, *, place: str = "") -> Unchanged:
@@ -121,7 +133,7 @@ def fingerprint(tree: str) -> list[tuple[Any, ...]]:
         try:
             seen = os.lstat(path)
         except OSError:
-            found.append((path, "nothing"))
+            found.append((path, (), "nothing"))
             continue
         about = (seen.st_ino, seen.st_mode, seen.st_uid, seen.st_gid, seen.st_nlink, seen.st_mtime_ns, seen.st_ctime_ns)
         content: Any = None

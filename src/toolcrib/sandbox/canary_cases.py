@@ -6,11 +6,13 @@ from functools import partial
 from .cage import LANDLOCK
 from .canaries import Case
 from .canary import (
+    Alike,
     Ground,
     Told,
     Unchanged,
     absent,
     agent,
+    alike,
     bystander,
     environment,
     file,
@@ -36,8 +38,8 @@ def _elsewhere(ground: Ground, name: str) -> Told:
     return secret(ground, name, place=f"{ground.far}/{name}/secret")
 
 
-def _protected(ground: Ground, name: str, *, path: str) -> Unchanged:
-    return file(ground, name, place=f"{ground.workspace}/{path}")
+def _protected(ground: Ground, name: str, *, path: str) -> Alike:
+    return alike(ground, name, place=f"{ground.workspace}/{path}")
 
 
 def _not_yet(ground: Ground, name: str, *, path: str) -> Unchanged:
@@ -63,7 +65,7 @@ CASES: tuple[Case, ...] = (
     Case("rename-in", "move a file in from outside", "rename_in", file),
     Case("rename-out", "move a file out", "rename_out", absent),
     Case("link", "link a file in from outside, change it", "link_in_and_write", file),
-    Case("git-config", "change .git/config", "put", partial(_protected, path=".git/config"), gap_of=_T1),
+    Case("git-config", "change .git/config", "put", partial(_protected, path=".git/config")),
     Case("new-envrc", "make an .envrc", "put", partial(_not_yet, path=".envrc")),
     Case("stat", "learn how long a file outside is", "stat", size, gap_of=_T1),
     Case("chmod", "change the rights of a file outside", "chmod", file, gap_of=_T1),

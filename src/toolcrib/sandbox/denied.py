@@ -6,6 +6,7 @@ ever suggested that nobody should grant: a whole home, the system, a place where
 shown escaped, and only if it is a path.
 """
 
+import itertools
 import os
 import re
 import shlex
@@ -51,13 +52,17 @@ _PATH = re.compile(
     r"""(?P<quote>['"`])(?P<quoted>(?:/|\.\.?/)[^'"`\n]*)(?P=quote)"""
     r"""|(?<![\w.'"`/~:-])(?P<plain>(?:/|\.\.?/)[^\s:;,'"`<>|()\[\]{}]*)"""
 )
+_WORD = re.compile(r"""[^\s:;,'"`<>|()\[\]{}]+""")
+_WHICH_SCRIPT = re.compile(r"^[^\s:]+: (?:line )?[0-9]+: ")
+"""With which shells begin a message: it is refused nothing."""
+_SPELLED_OUT = ("/", "./", "../", "-", "~")
 
 
 class Hint(NamedTuple):
     """One thing that was probably refused."""
 
     what: str
-    """`network`, `files`, `protected`, `put_aside` or `changed`."""
+    """`network`, `files`, `protected`, `put_aside`, `put_back` or `changed`."""
     message: str
     command: str = ""
     """What a person types to allow it; empty where nobody should, or where it cannot be written down plainly."""
@@ -72,24 +77,29 @@ def hints(tool: str, cage: Cage, done: Completed, *, said: str = "") -> list[Hin
         return []
     text = "\n".join((said[-_LOOKED_AT:], _end(done.stderr), _end(done.stdout)))
     found = dict.fromkeys(_of_network(tool, cage, text))
-    for line, path in _named(text):
-        if len(found) >= _MOST_HINTS:
-            break
-        hint = _of_path(tool, cage, line, path)
-        if hint is not None:
-            found[hint] = None
-    return list(found)
+    for hint in (*_of_words(tool, cage, text), *_of_paths(tool, cage, text)):
+        found[hint] = None
+    return list(found)[:_MOST_HINTS]
 
 
 def of_aftermath(tool: str, workspace: str, found: "Sequence[PutAside]") -> list[Hint]:
     """What to say of protected things that a program made or changed; also when it succeeded."""
     said = []
     for each in found[:_MOST_HINTS]:
-        happened = f"was made and put aside: it is now {_shown(each.moved_to)}" if each.moved_to else "was changed"
-        message = f"{_shown(each.path)} is protected, as {each.why}, and {happened}"
-        hint = _files(tool, os.path.join(workspace, each.path), message, writing=True, what="put_aside")
-        said.append(hint if each.moved_to else Hint("changed", f"{message}; look at it before you go on"))
+        message = f"{_shown(each.path)} is protected, as {each.why}, and {_fate(each)}"
+        if each.moved_to or each.back:
+            what = "put_back" if each.back else "put_aside"
+            said.append(_files(tool, os.path.join(workspace, each.path), message, writing=True, what=what))
+        else:
+            said.append(Hint("changed", f"{message}; look at it before you go on"))
     return said
+
+
+def _fate(thing: "PutAside") -> str:
+    if not thing.moved_to:
+        return "was changed and put back" if thing.back else "was changed"
+    happened = "changed and put back; what stood there instead" if thing.back else "made, or changed, and put aside: it"
+    return f"was {happened} is now {_shown(thing.moved_to)}"
 
 
 def _end(stream: Captured) -> str:
@@ -115,7 +125,7 @@ def _named(text: str) -> Iterator[tuple[str, str]]:
     """Lines that tell of a refusal, each with a path in them."""
     count = 0
     for line in text.splitlines():
-        line = line[:_LONGEST]
+        line = _WHICH_SCRIPT.sub("", line[:_LONGEST])
         if not _REFUSED.search(line) and not _MISSING.search(line):
             continue
         for match in _PATH.finditer(line):
@@ -123,6 +133,27 @@ def _named(text: str) -> Iterator[tuple[str, str]]:
             if count > _MOST_CANDIDATES:
                 return
             yield line, match["quoted"] or match["plain"].rstrip(".")
+
+
+def _of_paths(tool: str, cage: Cage, text: str) -> Iterator[Hint]:
+    found = (_of_path(tool, cage, line, path) for line, path in _named(text))
+    return itertools.islice(dict.fromkeys(hint for hint in found if hint is not None), _MOST_HINTS)
+
+
+def _of_words(tool: str, cage: Cage, text: str) -> Iterator[Hint]:
+    """What is protected in the workspace, by a name that could be any word: `.envrc: Read-only file system`."""
+    if not cage.workspace:
+        return
+    lines = (_WHICH_SCRIPT.sub("", line[:_LONGEST]) for line in text.splitlines())
+    words = (
+        word for line in lines if _REFUSED.search(line) for word in _WORD.findall(line) if "." in word or "/" in word
+    )
+    for word in itertools.islice((word for word in words if not word.startswith(_SPELLED_OUT)), _MOST_CANDIDATES):
+        path = os.path.normpath(os.path.join(cage.workspace, word.rstrip(".")))
+        if "\0" not in path and is_below(path, cage.workspace):
+            hint = _in_workspace(tool, cage, path, refused=True)
+            if hint is not None:
+                yield hint
 
 
 def _of_path(tool: str, cage: Cage, line: str, said: str) -> Hint | None:

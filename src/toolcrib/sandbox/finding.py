@@ -77,6 +77,13 @@ def find(workspace: str) -> list[Place]:
     return found
 
 
+def whereabouts(workspace: str, device: int, inode: int) -> str:
+    """Where in a workspace a directory lay when it was last looked through; nothing when it was not come by."""
+    with _turn:
+        known = _known.get(workspace, {})
+    return next((path for path, held in known.items() if held.identity[:2] == (inode, device)), "")
+
+
 def _look(workspace: str, path: str, kind: str, known: _Held | None) -> _Held | None:
     directory = f"{workspace}/{path}" if path else workspace
     try:

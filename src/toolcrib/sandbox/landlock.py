@@ -3,8 +3,8 @@
 A thread restricts itself and starts the program. Restrictions are a thread's own, so that the rest of this process
 keeps its rights, and they are inherited, so that the program and all it starts can never shed them.
 
-What Landlock cannot do: take something away below what it grants, and hold back what changes a file without opening it
-(`GAPS`). Bubblewrap can.
+What Landlock cannot do: hold back what changes a file without opening it, and take something away below what it grants;
+the protected places of a workspace are kept and put back instead (`aftermath`). Bubblewrap can do both.
 """
 
 import errno
@@ -23,13 +23,6 @@ from .poller import Poller
 from .scratch import remove_tree
 from .spawn import Start, start
 from .sweep import TRUSTED_RANGE_SECONDS, newest_pid
-
-GAPS = (
-    "chmod, chown, utime and setxattr of the user's own files outside",
-    "stat, readlink and chdir outside: what exists, not what is in it",
-    "protected places in the workspace that exist already",
-)
-"""What a program can do in spite of this tier."""
 
 _SYSTEM_SECONDS = 1.0
 """How long it may take until a settings file of the system that was replaced is the new one to programs."""

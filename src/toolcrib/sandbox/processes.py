@@ -81,19 +81,21 @@ class Processes:
         poller = self._pollers.get(asyncio.get_running_loop()) or self._new_poller()
         job = Background()
         # What is made in the workspace while a job goes on for hours is as likely somebody else's: it is left alone.
-        started = self._started(job.overhearing(command), poller, as_child(poller))._replace(seen=None)
+        started = self._started(job.overhearing(command), poller, as_child(poller), watched=False)
         job.follow(started.program, self._run(*started, job.on_end))
         return job
 
-    def _started(self, command: Command, poller: Poller, launch: Launch) -> "_Started":
+    def _started(self, command: Command, poller: Poller, launch: Launch, *, watched: bool = True) -> "_Started":
         cage = cage_of(command)
         scratch = self._scratch_of(cage)
-        seen = self._aftermath.before(cage) if self._aftermath is not None else None
         tmp = scratch.take()
+        seen = self._aftermath.before(cage) if self._aftermath is not None and watched else None
         try:
             program = Program(command, {**command.env, "TMPDIR": tmp}, poller, launch)
         except BaseException:  # nobody has seen it
             scratch.keep(tmp)
+            if self._aftermath is not None:
+                self._aftermath.forget(seen)
             raise
         return _Started(program, scratch, tmp, seen, command.mark)
 
@@ -103,11 +105,11 @@ class Processes:
         try:
             return await program.run(ended)
         finally:
+            if self._aftermath is not None:
+                self._aftermath.after(seen, mark)
             leftover = scratch.give_back(tmp)
             if leftover is not None:  # a million files, perhaps: in a thread, and on nobody's time
                 asyncio.get_running_loop().run_in_executor(None, remove_tree, leftover)
-            if self._aftermath is not None:
-                self._aftermath.after(seen, mark)
 
     def lend(self, command: Command, *, key: Hashable, marks: Callable[[], str]) -> "Loan":
         """A program for one call that stays running for the next.

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ._beneath import is_below
 from .cage import BUBBLEWRAP, Cage
-from .finding import LINK, REPOSITORY, find
+from .finding import INSTALLED, LINK, REPOSITORY, find
 from .grantable import KEYS
 
 MOST = 256
@@ -35,6 +35,8 @@ def shields(cage: Cage) -> Iterator[Shield]:
         return
     count = 0
     for place in find(cage.workspace):
+        if cage.installs and place.kind == INSTALLED:
+            continue
         path = f"{cage.workspace}/{place.path}"
         if place.kind == LINK:  # a mount would go where it leads, so where it leads is what is mounted
             path = os.path.realpath(path)

@@ -4,10 +4,12 @@ import os
 from typing import Any
 
 from toolcrib.sandbox.canary import (
+    Alike,
     Found,
     Ground,
     Unchanged,
     absent,
+    alike,
     environment,
     file,
     memory,
@@ -201,9 +203,9 @@ def below(path: str, /, *, watching: str = "", **about: str) -> Any:
         top = f"{yard.workspace}/{name}"
         if os.path.dirname(path).endswith(".git"):
             written(f"{top}/{os.path.dirname(path)}/HEAD", "ref: refs/heads/main\n")
-        found = file(yard, name, place=f"{top}/{path}")
+        found = alike(yard, name, place=f"{top}/{path}")
         more = {key: f"{top}/{value}".rstrip("/") for key, value in about.items()}
-        return Unchanged(f"{top}/{watching or path}", **{**found.about, **more})
+        return Alike(f"{top}/{watching or path}", **{**found.about, **more})
 
     return laid
 
@@ -235,23 +237,23 @@ def not_planted(path: str, above: str) -> Any:
 
 
 PROTECTED = [
-    protected("git-config", "put", inside(file, ".git/config"), gap_of=T1),
-    protected("toolcrib", "put", inside(file, ".toolcrib/config.yaml"), gap_of=T1),
-    protected("editor-task", "put", inside(file, ".vscode/tasks.json"), gap_of=T1),
-    protected("envrc", "put", inside(file, ".envrc"), gap_of=T1),
-    protected("servers", "put", inside(file, ".mcp.json"), gap_of=T1),
-    protected("agent-settings", "put", inside(file, ".claude/settings.json"), gap_of=T1),
-    protected("append", "append", below(".envrc"), gap_of=T1),
-    protected("truncate", "truncate", below(".envrc"), gap_of=T1),
-    protected("unlink", "unlink", below(".envrc"), gap_of=T1),
-    protected("replace", "replace_file", below(".envrc"), gap_of=T1),
-    protected("chmod", "chmod", below(".git/hooks/post-commit"), gap_of=T1),
-    protected("unmount", "unmount_and_write", below(".envrc"), gap_of=T1),
-    protected("remount", "remount_and_write", below(".envrc"), gap_of=T1),
-    protected("nested-git", "put", below("vendor/lib/.git/config"), gap_of=T1),
-    protected("hook", "put", below(".git/hooks/post-commit"), gap_of=T1),
-    protected("replace-git", "replace_directory", below(".git/config", watching=".git", path=".git"), gap_of=T1),
-    protected("replace-above", "replace_above", not_planted("vendor/lib/.git/config", "vendor"), gap_of=T1),
+    protected("git-config", "put", inside(alike, ".git/config")),
+    protected("toolcrib", "put", inside(alike, ".toolcrib/config.yaml")),
+    protected("editor-task", "put", inside(alike, ".vscode/tasks.json")),
+    protected("envrc", "put", inside(alike, ".envrc")),
+    protected("servers", "put", inside(alike, ".mcp.json")),
+    protected("agent-settings", "put", inside(alike, ".claude/settings.json")),
+    protected("append", "append", below(".envrc")),
+    protected("truncate", "truncate", below(".envrc")),
+    protected("unlink", "unlink", below(".envrc")),
+    protected("replace", "replace_file", below(".envrc")),
+    protected("chmod", "chmod", below(".git/hooks/post-commit")),
+    protected("unmount", "unmount_and_write", below(".envrc")),
+    protected("remount", "remount_and_write", below(".envrc")),
+    protected("nested-git", "put", below("vendor/lib/.git/config")),
+    protected("hook", "put", below(".git/hooks/post-commit")),
+    protected("replace-git", "replace_directory", below(".git/config", watching=".git", path=".git")),
+    protected("replace-above", "replace_above", not_planted("vendor/lib/.git/config", "vendor")),
     protected("new-envrc", "put", new(".envrc")),
     protected("new-editor-task", "put", new(".vscode/tasks.json")),
     protected("new-hooks", "put", new(".husky/pre-commit")),

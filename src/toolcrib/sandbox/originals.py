@@ -1,0 +1,217 @@
+"""What stands in protected places, kept while a program could change it, and put back when it did.
+
+Landlock can hold nothing within a workspace that may be written to. So files are kept in memory before a program
+starts, within bounds, and compared when it has ended. Nothing is read, and nothing written, through a link.
+"""
+
+import os
+import stat
+import time
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from ._beneath import LOOK, holding, is_below
+
+MOST_ENTRIES = 400
+"""Of one place. Of a larger one it is only noticed that it changed."""
+MOST_BYTES = 1 << 20
+"""The same, in its files together."""
+_UNSETTLED_NS = 50_000_000
+"""What changed so short a time ago may change again without its stamp telling."""
+
+Stamp = tuple[int, int, int, int, int]
+
+
+class Entry(NamedTuple):
+    """A file, a link or a directory, as it was."""
+
+    mode: int
+    owner: tuple[int, int]
+    stamp: Stamp
+    settled: bool
+    content: bytes | None = None
+    """Of a file; the target of a link."""
+
+
+Entries = Mapping[str, Entry]
+"""By path, relative to the workspace; what holds something before what is in it."""
+
+
+class PutBack(NamedTuple):
+    """What was done to make a place what it was."""
+
+    whole: bool
+    """It is what it was."""
+    moved_to: str
+    """Where something is now that was there instead."""
+
+
+def stamps(workspace: str, path: str) -> dict[str, Stamp]:
+    """By which a change shows, of all that is at a place; of very much, of a part of it."""
+    return {each: _stamp(seen) for each, seen in _all(workspace, path).items()}
+
+
+def kept(workspace: str, path: str, known: Entries) -> Entries | None:
+    """All that is at a place; None when that is too much, or not ours to read. `known` is not read again."""
+    entries: dict[str, Entry] = {}
+    room = MOST_BYTES
+    for each, seen in _all(workspace, path).items():
+        entry = known.get(each)
+        if entry is None or not entry.settled or entry.stamp != _stamp(seen):
+            try:
+                entry = _entry(workspace, each, seen, room)
+            except OSError:
+                return None
+        room -= len(entry.content or b"")
+        entries[each] = entry
+        if room < 0 or len(entries) > MOST_ENTRIES:
+            return None
+    return entries
+
+
+def put_back(workspace: str, path: str, was: Entries, aside: Callable[[str], str]) -> PutBack | None:
+    """Make a place what it was; None when it is. `aside` moves what is at a path away, and says where to."""
+    now = _all(workspace, path)
+    if now.keys() == was.keys() and all(was[each].settled and was[each].stamp == _stamp(now[each]) for each in was):
+        return None
+    changed, moved = False, ""
+    try:
+        if len(now) > MOST_ENTRIES:
+            changed, moved = True, aside(path)
+        for each, then in was.items():
+            seen = _look(f"{workspace}/{each}")
+            if seen is not None and _is_same(workspace, each, then, seen):
+                continue
+            if not os.path.isdir(os.path.dirname(f"{workspace}/{each}")):  # it went with what held it
+                continue
+            changed = True
+            if seen is not None and _mended(workspace, each, then, seen):
+                continue
+            if seen is not None:
+                moved = aside(each) or moved
+            _make(workspace, each, then)
+        gone: list[str] = []
+        for each in _all(workspace, path):
+            if each not in was and not any(is_below(each, above) for above in gone):
+                changed, moved = True, aside(each) or moved
+                gone.append(each)
+    except OSError:
+        return PutBack(False, moved)
+    return PutBack(True, moved) if changed else None
+
+
+def _all(workspace: str, path: str) -> dict[str, os.stat_result]:
+    found: dict[str, os.stat_result] = {}
+    queue = [path]
+    for each in queue:
+        if len(found) > MOST_ENTRIES:
+            break
+        if (seen := _look(f"{workspace}/{each}")) is None:
+            continue
+        found[each] = seen
+        if stat.S_ISDIR(seen.st_mode):
+            try:
+                queue += [f"{each}/{name}" for name in sorted(os.listdir(f"{workspace}/{each}"))]
+            except OSError:
+                pass
+    return found
+
+
+def _look(path: str) -> os.stat_result | None:
+    try:
+        return os.lstat(path)
+    except OSError:
+        return None
+
+
+def _stamp(seen: os.stat_result) -> Stamp:
+    return seen.st_dev, seen.st_ino, seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns
+
+
+def _entry(workspace: str, path: str, seen: os.stat_result, room: int) -> Entry:
+    content = None
+    if stat.S_ISLNK(seen.st_mode) or stat.S_ISREG(seen.st_mode):
+        content = _content(workspace, path, seen, room)
+    settled = time.time_ns() - max(seen.st_mtime_ns, seen.st_ctime_ns) > _UNSETTLED_NS
+    return Entry(seen.st_mode, (seen.st_uid, seen.st_gid), _stamp(seen), settled, content)
+
+
+def _content(workspace: str, path: str, seen: os.stat_result, room: int) -> bytes:
+    """Raises: `OSError`, also when another thing is there than was seen."""
+    with holding(workspace, path) as (folder, name):
+        if stat.S_ISLNK(seen.st_mode):
+            return os.fsencode(os.readlink(name, dir_fd=folder))
+        fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+        with open(fd, "rb") as file:
+            now = os.fstat(fd)
+            if (now.st_dev, now.st_ino) != (seen.st_dev, seen.st_ino):
+                raise OSError(f"{path} was replaced")
+            return file.read(room + 1)
+
+
+def _is_same(workspace: str, path: str, then: Entry, seen: os.stat_result) -> bool:
+    if (then.mode, then.owner) != (seen.st_mode, (seen.st_uid, seen.st_gid)):
+        return False
+    return _holds_the_same(workspace, path, then, seen)
+
+
+def _holds_the_same(workspace: str, path: str, then: Entry, seen: os.stat_result) -> bool:
+    if stat.S_IFMT(then.mode) != stat.S_IFMT(seen.st_mode):
+        return False
+    if stat.S_ISDIR(seen.st_mode) or (then.settled and then.stamp == _stamp(seen)):
+        return True
+    if then.content is None:  # a pipe, a socket: nothing is in it
+        return then.stamp[:2] == _stamp(seen)[:2]
+    try:
+        return _content(workspace, path, seen, len(then.content)) == then.content
+    except OSError:
+        return False
+
+
+def _mended(workspace: str, path: str, then: Entry, seen: os.stat_result) -> bool:
+    """Where only rights or the owner differ, those are set again."""
+    if stat.S_ISLNK(seen.st_mode) or then.stamp[:2] != _stamp(seen)[:2]:
+        return False
+    if stat.S_ISREG(seen.st_mode) and seen.st_nlink > 1:  # it may be another file as well
+        return False
+    with holding(workspace, path) as (folder, name):
+        fd = os.open(name, LOOK | os.O_NOFOLLOW, dir_fd=folder)
+        try:
+            now = os.fstat(fd)
+            if (now.st_dev, now.st_ino, now.st_mode) != (seen.st_dev, seen.st_ino, seen.st_mode):
+                return False
+            rights = f"/proc/self/fd/{fd}"
+            os.chmod(rights, stat.S_IMODE(then.mode))  # first: it may be what kept it from being read
+            if then.owner != (now.st_uid, now.st_gid):
+                os.chown(rights, *then.owner)
+                os.chmod(rights, stat.S_IMODE(then.mode))
+        finally:
+            os.close(fd)
+    return (fresh := _look(f"{workspace}/{path}")) is not None and _is_same(workspace, path, then, fresh)
+
+
+def _make(workspace: str, path: str, then: Entry) -> None:
+    """Raises: `OSError`, also when something is there."""
+    with holding(workspace, path) as (folder, name):
+        if stat.S_ISDIR(then.mode):
+            os.mkdir(name, stat.S_IMODE(then.mode) | 0o700, dir_fd=folder)
+        elif stat.S_ISLNK(then.mode):
+            os.symlink(then.content or b"", os.fsencode(name), dir_fd=folder)
+        elif stat.S_ISREG(then.mode):
+            fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder)
+            try:
+                _fill(fd, then)
+            except OSError:  # half of it would look as if it were all
+                os.unlink(name, dir_fd=folder)
+                raise
+
+
+def _fill(fd: int, then: Entry) -> None:
+    with open(fd, "wb") as file:
+        file.write(then.content or b"")
+        file.flush()
+        seen = os.fstat(fd)
+        if then.owner != (seen.st_uid, seen.st_gid):
+            os.fchown(fd, *then.owner)
+        os.fchmod(fd, stat.S_IMODE(then.mode))
+        os.utime(fd, ns=(then.stamp[3], then.stamp[3]))
