@@ -30,7 +30,7 @@ def ask(scratch: Scratch) -> Row:
         row.skipped = [f"{tier}: {reason}" for tier, reason in why.items()]
         return row
     homes = {tier: _home(scratch, tier) for tier in (UNCONFINED, *held)}
-    work = scratch.workspace()
+    work = _with_repository(scratch.workspace())
     with ExitStack() as stack:
         workers = [
             stack.enter_context(scratch.worker(tier, "run_toolcrib", str(home), str(work), "custom_tool_tiny"))
@@ -47,6 +47,19 @@ def ask(scratch: Scratch) -> Row:
         row.lines.append(Comparison("in bubblewrap", taken[BUBBLEWRAP], BARE, taken[BARE], BUBBLEWRAP_MARK))
         row.lines.append(Comparison("in bubblewrap", taken[BUBBLEWRAP], UNCONFINED, plain))
     return row
+
+
+def _with_repository(work: Path) -> Path:
+    """As most workspaces have one: what is protected in it is held, or looked after, around every call."""
+    git = work / ".git"
+    for name in ("hooks", "info", "objects", "refs"):
+        (git / name).mkdir(parents=True)
+    (git / "HEAD").write_text("ref: refs/heads/main\n")
+    (git / "config").write_text("[core]\n\tbare = false\n")
+    (git / "info" / "exclude").write_text("*~\n")
+    for number in range(14):  # so many samples `git init` leaves there
+        (git / "hooks" / f"{number}.sample").write_text("exit 0\n" * 100)
+    return work
 
 
 def _home(scratch: Scratch, tier: str) -> Path:

@@ -17,7 +17,7 @@ from . import originals
 from ._beneath import holding, is_below
 from .cage import BUBBLEWRAP, UNCONFINED, Cage
 from .finding import INSTALLED, LINK, REPOSITORY, Place, find, whereabouts
-from .originals import Entries, Entry, Stamp
+from .originals import Entries, Stamp
 
 if TYPE_CHECKING:
     from .lending import Loan
@@ -144,15 +144,15 @@ def before(workspace: str, *, writable: Sequence[str] = (), held: bool = False, 
     return Seen(workspace, tuple(writable), held, _places(workspace, held=held), installs)
 
 
-_known: dict[str, dict[str, Entry]] = {}
-"""What was read last in a workspace, so that it need not be read again."""
+_known: dict[str, dict[str, Entries]] = {}
+"""What was read last of each place in a workspace, so that it need not be read again."""
 
 
 def _places(workspace: str, *, held: bool) -> dict[str, Was]:
     if held:
         return {each.path: Was(each, _identity(workspace, each)) for each in find(workspace)}
     known = _known.pop(workspace, {})
-    read: dict[str, Entry] = {}
+    read: dict[str, Entries] = {}
     places: dict[str, Was] = {}
     room = _MOST_BYTES
     for place in find(workspace):
@@ -161,13 +161,12 @@ def _places(workspace: str, *, held: bool) -> dict[str, Was]:
             places[place.path] = was._replace(entries={})
             continue
         entries = None
-        if (
-            place.kind != INSTALLED
-            and room > 0
-            and (entries := originals.kept(workspace, place.path, known)) is not None
-        ):
+        if place.kind != INSTALLED and room > 0:
+            last = known.get(place.path, {})
+            entries = last if originals.unchanged(workspace, last) else originals.kept(workspace, place.path, last)
+        if entries is not None:
             room -= sum(len(entry.content or b"") for entry in entries.values())
-            read.update(entries)
+            read[place.path] = entries
         stamps = originals.stamps(workspace, place.path) if entries is None else None
         places[place.path] = was._replace(entries=entries, stamps=stamps)
     while len(_known) >= _MOST_KNOWN:

@@ -51,6 +51,16 @@ def stamps(workspace: str, path: str) -> dict[str, Stamp]:
     return {each: _stamp(seen) for each, seen in _all(workspace, path).items()}
 
 
+def unchanged(workspace: str, entries: Entries) -> bool:
+    """Whether all of it is as it was, as far as stamps can tell; a glance at each tells, also that no name is new."""
+    if not entries:
+        return False
+    for path, entry in entries.items():
+        if not entry.settled or (seen := _look(f"{workspace}/{path}")) is None or entry.stamp != _stamp(seen):
+            return False
+    return True
+
+
 def kept(workspace: str, path: str, known: Entries) -> Entries | None:
     """All that is at a place; None when that is too much, or not ours to read. `known` is not read again."""
     entries: dict[str, Entry] = {}
@@ -71,12 +81,11 @@ def kept(workspace: str, path: str, known: Entries) -> Entries | None:
 
 def put_back(workspace: str, path: str, was: Entries, aside: Callable[[str], str]) -> PutBack | None:
     """Make a place what it was; None when it is. `aside` moves what is at a path away, and says where to."""
-    now = _all(workspace, path)
-    if now.keys() == was.keys() and all(was[each].settled and was[each].stamp == _stamp(now[each]) for each in was):
+    if unchanged(workspace, was):
         return None
     changed, moved = False, ""
     try:
-        if len(now) > MOST_ENTRIES:
+        if len(_all(workspace, path)) > MOST_ENTRIES:
             changed, moved = True, aside(path)
         for each, then in was.items():
             seen = _look(f"{workspace}/{each}")
