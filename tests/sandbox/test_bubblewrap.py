@@ -545,6 +545,30 @@ def test_a_program_that_is_not_there(caged) -> None:
     assert (caught.value.code, caught.value.before_effect) == ("EXECUTION_ERROR", True)
 
 
+@pytest.mark.parametrize(
+    ("program", "workspace", "code", "said"),
+    [
+        ("/usr/bin/missing", "", "EXECUTION_ERROR", "missing could not be started.*is not there"),
+        ("/bin/true", "/missing", "SANDBOX_UNAVAILABLE", "bubblewrap cannot confine"),
+        ("/bin/true", "", "EXECUTION_ERROR", "cannot be entered"),
+    ],
+)
+def test_one_that_would_stay_running_says_why_it_never_ran(
+    caged, program: str, workspace: str, code: str, said: str
+) -> None:
+    async def story() -> None:
+        cage = {"workspace": workspace} if workspace else {}
+        cwd = "/" if program != "/bin/true" or workspace else str(caged.outside)
+        lent = caged.sandbox(**cage).lend(caged.command(program, cwd=cwd), key="k", marks=lambda: f"{caged.yard.id}-9")
+        async with lent as peer:
+            assert await peer.receive() == b""
+            await peer.end()
+
+    with pytest.raises(ToolError, match=said) as caught:
+        asyncio.run(story())
+    assert (caught.value.code, caught.value.before_effect) == (code, True)
+
+
 def test_a_directory_that_is_not_there(caged) -> None:
     with pytest.raises(ToolError, match="cannot be entered"):
         caged.sh("true", cwd=str(caged.outside))

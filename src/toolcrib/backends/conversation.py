@@ -44,7 +44,7 @@ class Peer(Protocol):
         ...
 
     async def end(self) -> int:
-        """End it with all it started. Returns its exit status."""
+        """End it with all it started. Returns its exit status. Raises: `ToolError`, when nothing of it ever ran."""
         ...
 
 

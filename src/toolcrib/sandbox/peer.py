@@ -45,6 +45,7 @@ class Peer:
         self._mute = self._leaving = self._finished = False
         self._noise = 0
         self._code = UNKNOWN
+        self._failure: ToolError | None = None
         child_in, self._in, self._out, child_out, self._err, child_err = pipes()
         try:
             self._process = as_child(poller)(command, env, child_in, child_out, child_err)
@@ -128,7 +129,11 @@ class Peer:
     # An end
 
     async def end(self) -> int:
-        """Ask it and all it started to end, give them a moment, then end them. Returns its exit status."""
+        """Ask it and all it started to end, give them a moment, then end them. Returns its exit status.
+
+        Raises:
+            ToolError: it turned out that nothing of it ever ran; it could not be confined, perhaps. Said once.
+        """
         self._leaving = True
         try:
             if self._mute and not self._gone.done():  # one that closed its output is about to exit by itself
@@ -138,6 +143,9 @@ class Peer:
                 await asyncio.wait((self._gone, self._quiet), timeout=GRACE_SECONDS)
         finally:
             self.finish()
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            raise failure
         return self._code
 
     def close_input(self) -> None:
@@ -171,6 +179,7 @@ class Peer:
         end_marked(self._mark, first=self._process.pid, seconds=time.monotonic() - self._started)
         if self._heard is not None:
             self._on_errors()
+            self._failure = self._process.failure(self._code, self._heard.so_far())
         self._close_errors()
         self._fall_silent()
         self._tell(self._gone)
