@@ -12,7 +12,7 @@ without the change, or when it does not end.
 
 What was found stays in the environment's directory: a run that was stopped goes on where it was, and after a change
 only what it changed is tried anew: mutants of changed files, and survivors whose tests changed. `--record` writes what is
-known to `survivors.json`, where each survivor has its reason.
+known to `survivors.json`, where each survivor has its reason, and shows all that stands there.
 """
 
 import argparse
@@ -248,7 +248,7 @@ def main() -> None:
                 worker.close()
     rows = report.rows(samples, state.results)
     if asked.record:
-        report.record(rows, RECORD)
+        rows = report.record(rows, RECORD)
     sys.stdout.write(report.text(rows, survivors=asked.report, reasons=RECORD))
 
 

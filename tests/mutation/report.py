@@ -2,11 +2,11 @@
 
 import json
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sampling import Mutant, Sample
+from sampling import ROOT, Mutant, Sample
 
 
 @dataclass(frozen=True)
@@ -60,19 +60,25 @@ def interval(killed: int, tried: int) -> tuple[float, float]:
     return max(0.0, (middle - width) / (1 + z * z / tried)), min(1.0, (middle + width) / (1 + z * z / tried))
 
 
-def record(found: list[Row], path: Path) -> None:
-    """Writes the rows, with the reasons that were there for the same survivors."""
-    reasons = _reasons(path)
-    kept = [
-        asdict(row) | {"survivors": [asdict(one) | {"reason": reasons.get(one.id, "")} for one in row.survivors]}
-        for row in found
-    ]
-    path.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
+def record(found: list[Row], path: Path) -> list[Row]:
+    """Writes the rows, with the reasons that were there for the same survivors; those of other modules stay."""
+    known = recorded(path)
+    reasons = {(row.module, one.was, one.now): one.reason for row in known for one in row.survivors}
+    rows = {row.module: row for row in known}
+    for row in found:
+        if row.tried:
+            survivors = (replace(one, reason=reasons.get((row.module, one.was, one.now), "")) for one in row.survivors)
+            rows[row.module] = replace(row, survivors=tuple(survivors))
+    kept = [rows[module] for module in sorted(rows)]
+    path.write_text(json.dumps([asdict(row) for row in kept], indent=1, ensure_ascii=False) + "\n")
+    return kept
 
 
-def _reasons(path: Path) -> dict[str, str]:
+def recorded(path: Path) -> list[Row]:
+    """What was written down of the modules that there still are."""
     known = json.loads(path.read_text()) if path.exists() else []
-    return {one["id"]: one["reason"] for row in known for one in row["survivors"]}
+    rows = [Row(**{**row, "survivors": tuple(Survivor(**one) for one in row["survivors"])}) for row in known]
+    return [row for row in rows if (ROOT / "src/toolcrib" / row.module).exists()]
 
 
 def text(found: list[Row], *, survivors: bool, reasons: Path) -> str:
@@ -80,7 +86,7 @@ def text(found: list[Row], *, survivors: bool, reasons: Path) -> str:
     lines = ["| module | mutants | tried | killed | survived | share | 95 % |", "|---|---|---|---|---|---|---|"]
     lines += [_cells(row) for row in found]
     if survivors:
-        known = _reasons(reasons)
+        known = {one.id: one.reason for row in recorded(reasons) for one in row.survivors}
         for row in found:
             for one in row.survivors:
                 lines.append(
