@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.unconfined import NO_TIER
 
 import toolcrib
 import toolcrib.cli
 from toolcrib.core.jsontext import parse
 from toolcrib.observe.verify import records, verify
-from toolcrib.sandbox import choose
+from toolcrib.sandbox import bubblewrap, choose, landlock
 
 MARK = """#!/bin/sh
 if [ "$1" = description ]; then
@@ -38,6 +39,8 @@ echo ran >> "$TOOLCRIB_WORKSPACE/marks"
 while [ ! -e "$TOOLCRIB_WORKSPACE/go" ]; do sleep 0.05; done
 echo done
 """
+TIERS = ("process", "landlock", "bubblewrap")
+"""In which the tools run while something fails."""
 RECOVERY_SECONDS = 2.0
 """Of work. Waiting is bounded by the tests' own patience: other programs take turns on the machine."""
 PATIENCE_SECONDS = 30.0
@@ -138,14 +141,16 @@ class Site:
         self.assert_nothing_is_left()
 
 
-@pytest.fixture
-def home() -> Iterator[Path]:
-    """The path of a socket is short, and pytest's own directories are long. No tier is remembered as one that holds:
-    a tool runs as it is, and a fault that is made to happen does not happen to a canary first."""
+@pytest.fixture(params=TIERS)
+def home(request: pytest.FixtureRequest) -> Iterator[Path]:
+    """The path of a socket is short, and pytest's own directories are long. It is remembered which tier holds: a fault
+    that is made to happen does not happen to a canary first."""
+    why = {"bubblewrap": bubblewrap.canary, "landlock": landlock.canary}
+    if request.param in why and (reason := why[request.param]()):
+        pytest.skip(f"{request.param} does not hold here: {reason}")
     place = Path(tempfile.mkdtemp(prefix="tc")).resolve()
     (place / "home").mkdir(mode=0o700)
-    no_tier = "this test is not about confinement"
-    choose.remember(str(place / "home" / "cache"), {"bubblewrap": no_tier, "landlock": no_tier})
+    choose.remember(str(place / "home" / "cache"), {**NO_TIER, request.param: ""})
     yield place / "home"
     shutil.rmtree(place)
 
