@@ -4,6 +4,7 @@ Landlock can hold nothing within a workspace that may be written to. So files ar
 starts, within bounds, and compared when it has ended. Nothing is read, and nothing written, through a link.
 """
 
+import itertools
 import os
 import stat
 import time
@@ -119,11 +120,17 @@ def _all(workspace: str, path: str) -> dict[str, os.stat_result]:
             continue
         found[each] = seen
         if stat.S_ISDIR(seen.st_mode):
-            try:
-                queue += [f"{each}/{name}" for name in sorted(os.listdir(f"{workspace}/{each}"))]
-            except OSError:
-                pass
+            queue += [f"{each}/{name}" for name in _names(f"{workspace}/{each}")]
     return found
+
+
+def _names(directory: str) -> list[str]:
+    """What lies in a directory; of a million names, no more than it takes to see that they are too many."""
+    try:
+        with os.scandir(directory) as entries:
+            return sorted(entry.name for entry in itertools.islice(entries, MOST_ENTRIES + 1))
+    except OSError:
+        return []
 
 
 def _look(path: str) -> os.stat_result | None:
