@@ -45,7 +45,12 @@ def darwin(monkeypatch: pytest.MonkeyPatch) -> Darwin:
     return system
 
 
-@pytest.fixture(params=["kernel", "walk", "macOS"])
+def never(root: int, path: str, flags: int) -> int:
+    """The kernel, on a machine where something is renamed or mounted at every moment."""
+    raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN), path)
+
+
+@pytest.fixture(params=["kernel", "busy kernel", "walk", "macOS"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     if request.param == "macOS":
         request.getfixturevalue("darwin")
@@ -53,6 +58,8 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
         monkeypatch.setattr(_beneath, "BY_KERNEL", False)
     elif not _openat2.AVAILABLE:
         pytest.skip("this kernel has no openat2")
+    elif request.param == "busy kernel":
+        monkeypatch.setattr(_openat2, "open_beneath", never)
     return str(request.param)
 
 

@@ -50,7 +50,12 @@ def open_beneath(root: Opened, path: str, flags: int) -> Opened:
         return _walk(root, path, flags)
     from . import _openat2
 
-    fd = _openat2.open_beneath(root.fd, path, flags)
+    try:
+        fd = _openat2.open_beneath(root.fd, path, flags)
+    except OSError as exc:
+        if exc.errno != errno.EAGAIN:
+            raise
+        return _walk(root, path, flags)  # wherever things are renamed or mounted all the time, it trusts no `..`
     try:
         real = _path_of(fd)
         if not is_below(real, root.real):
