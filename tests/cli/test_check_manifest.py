@@ -81,7 +81,6 @@ def test_secrets_that_stand_in_the_manifest(home, folder, run_cli) -> None:
         ("", "echo hi", "fault", "no #! line"),
         ("", "#!/no/such/thing", "fault", "/no/such/thing is not there"),
         ("requires: [no-such-program]\n", "#!/bin/sh", "fault", "no-such-program"),
-        ("env: [COLOUR]\n", "#!/bin/sh", "warning", "COLOUR"),
         ("parameters: [{name: a, type: string}]\n", "#!/bin/sh", "warning", "a is not described"),
     ],
 )

@@ -305,7 +305,7 @@ def test_what_manifests_ask_for_is_shown_before_anybody_says_yes(run_cli, projec
     (folder / "tool.yaml").write_text(head + "network: [api.example.com]\nfiles: {rw: ['~/models']}\nsecrets: [KEY]\n")
     done = run_cli("trust", "--json")
     assert (done.returncode, (home / "trust.json").exists()) == (3, False)
-    words = ["to reach api.example.com", "to read and write ~/models", "secrets: KEY (`secrets:` in config.yaml)"]
+    words = ["to reach api.example.com", "to read and write ~/models", "to have the secrets KEY"]
     assert json.loads(done.stdout)["asked"] == {".toolcrib/tools/asks/tool.yaml": words}
     for each in words:
         assert f".toolcrib/tools/asks/tool.yaml: {each}" in done.stderr

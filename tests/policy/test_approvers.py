@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,42 @@ def test_a_yes_for_this_time_is_for_this_time(place: Place) -> None:
     assert [place.ask(person, question()).by for _ in range(2)] == ["person", "person"]
     assert place.state.approvals() == []
     assert place.state.knew(act.id, act.digest) == act.digest
+
+
+@pytest.mark.parametrize(
+    ("inner", "asked", "allowed"),
+    [
+        (Person("once"), question(), True),
+        (SaysYes(), question(), True),
+        (SaysYes("client", blind=True), question(), False),
+        (Person(Standing(False, "person")), question(), False),
+        (Person("once"), question(message="the running tool asks"), False),
+        (Person("once"), replace(question(), call=Call("act", {}, "c-1", "s-1", dry_run=True)), False),
+    ],
+)
+def test_who_saw_what_a_tool_declares_and_said_yes_to_the_call_allowed_it(
+    place: Place, inner: Any, asked: Question, allowed: bool
+) -> None:
+    approver = place.remembering(inner)
+    assert not approver.allowed(act)
+    asyncio.run(approver.approve(asked))
+    assert (approver.allowed(act), approver.allowed(act._replace(digest="sha256:another"))) == (allowed, False)
+    assert not place.remembering(inner).allowed(act)
+
+
+def test_what_lasts_is_allowed_everywhere_until_it_is_taken_back(place: Place) -> None:
+    place.ask(Person("session"), question())
+    anybody = place.remembering(None)
+    asyncio.run(anybody.approve(question()))  # by memory
+    assert anybody.allowed(act)
+    place.state.revoke()
+    assert not anybody.allowed(act)
+
+
+def test_a_memory_that_cannot_be_read_allows_nothing(place: Place) -> None:
+    place.ask(Person("user"), question())
+    Path(place.home, "state.db").write_bytes(b"no database" * 100)
+    assert not Place(place.home, place.workspace).remembering(None).allowed(act)
 
 
 @pytest.mark.parametrize("scope", ["session", "project", "user"])

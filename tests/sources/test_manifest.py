@@ -134,15 +134,15 @@ def test_claims_are_claims(shelf) -> None:
     assert shelf.opened(lambda crib: crib.verdict(crib.find("one")).decision.wire) == "ask"
 
 
-def test_a_wish_gives_nothing(shelf, monkeypatch) -> None:
-    """F33 otherwise: a variable or a secret comes only from the user's own configuration."""
+def test_what_it_asks_for_it_has_once_somebody_said_yes(shelf, monkeypatch) -> None:
+    """F33 otherwise: of the user's environment it sees what it names, and no more. See tests/runtime/test_declared.py."""
     monkeypatch.setenv("COLOUR", "blue")
     monkeypatch.setenv("API_KEY", "sesame")
     put(shelf.user_tools / "one", script=ECHO, env={"COLOUR": "what to paint with"}, secrets=["API_KEY"], network=True)
-    assert not {"COLOUR", "API_KEY"} & echoed(shelf, {})["env"].keys()
+    monkeypatch.setenv("OTHER", "not asked for")
+    assert "OTHER" not in (env := echoed(shelf, {})["env"])
+    assert (env["COLOUR"], env["API_KEY"]) == ("blue", "[redacted:API_KEY]")
     assert shelf.one().backend.wishes == (("COLOUR",), ("API_KEY",), ("*",), (), (), ())
-    (shelf.home / "config.yaml").write_text("toolsets: {}\ntools: {custom_tool_one: {env: [COLOUR]}}\n")
-    assert echoed(shelf, {})["env"]["COLOUR"] == "blue"
 
 
 # How it is called
@@ -317,7 +317,7 @@ def test_show_tells_usage_and_wishes(shelf, run_cli) -> None:
     put(shelf.user_tools / "one", usage="Use it well.", env=["COLOUR"], network=["api.example.com"])
     said = run_cli("show", "one").stdout
     assert "Use it well." in said
-    assert "asks for     env: COLOUR; network: api.example.com (no variables or secrets by that)" in said
+    assert "asks for     env: COLOUR; network: api.example.com" in said
     facts = json.loads(run_cli("show", "one", "--json").stdout)
     assert facts["wishes"]["env"] == ["COLOUR"]
 

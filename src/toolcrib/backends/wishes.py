@@ -9,8 +9,7 @@ from ..core.jsontext import canonical
 class Wishes(NamedTuple):
     """What a tool would like to have.
 
-    The network and files are given when a person trusts or approves the tool with this in view, unless their
-    configuration says otherwise. Variables and secrets are never given because somebody asks.
+    It is given when a person approves the tool with this in view, unless their configuration says otherwise.
     """
 
     env: tuple[str, ...] = ()

@@ -10,7 +10,6 @@ from ..core.jsontext import JSON
 from ..core.tool import NAME
 from ..policy.project_files import compared, project_files
 from ..runtime.runtime import Crib
-from ..sources.executable import ToolSettings
 from ..sources.form import Fault
 from ..sources.manifest_file import Manifest, read_manifest
 from ..sources.requirement import UNMET, Versions, unmet
@@ -66,7 +65,6 @@ async def examine_manifest(path: str, crib: Crib) -> Checked:
     exposed = crib.config.prefix + found.name
     findings += _name_findings(exposed, found, crib.config.prefix)
     findings += _description_findings(found.schema)
-    findings += _env_findings(found, crib.config.tools.get(exposed, ToolSettings()), crib)
     findings += await _lacking(found.wishes.requires, search_path, _versions(path, crib))
     return Checked(path, exposed, tuple(findings))
 
@@ -107,13 +105,3 @@ async def _lacking(requirements: tuple[str, ...], search_path: str, versions: Ve
         await versions.learn(unasked)
         lacking, _ = unmet(requirements, search_path, versions)
     return [Finding(UNMET, f"it needs {each}", "install it", "/requires") for each in lacking]
-
-
-def _env_findings(found: Manifest, given: ToolSettings, crib: Crib) -> Iterator[Finding]:
-    """What it asks for and does not have. It works all the same."""
-    exposed = crib.config.prefix + found.name
-    for name in found.wishes.env:
-        if name not in (*crib.config.variables, *given.variables):
-            message = f"it asks for the variable {name}, which it is not given"
-            fix = f"if it should have it, write into config.yaml: tools: {{{exposed}: {{env: [{name}]}}}}"
-            yield Finding("ENV_NOT_ALLOWED", message, fix, "/env", warning=True)

@@ -93,7 +93,7 @@ async def _serve(
 def _approver(wait: float, *, client_asks: bool) -> Approver:
     """Who is asked: the client's person, by us or by the client itself; or the call waits for another terminal."""
     if client_asks:
-        return SaysYes("client")
+        return SaysYes("client", blind=True)
     home = Home()
     waiting = Pending(PendingCalls(home), wait_seconds=wait, notify=tell, config=home.file("config.yaml"))
     return AsksClient(waiting, words=_words)

@@ -12,6 +12,7 @@ from ..core.errors import REFUSALS, ConfigError
 from ..core.jsontext import dump_ascii
 from ..core.tool import Tool
 from ..runtime.build import build
+from ..runtime.demand import wishes_of
 from ..runtime.runtime import Crib
 from ..store.state import State
 from ._approver import SCOPE
@@ -64,7 +65,7 @@ def describe(crib: Crib, tool: Tool) -> dict[str, Any]:
         "capabilities": asdict(tool.capabilities),
         "environment": list(getattr(tool.backend, "variables", ())),
         "dialect": getattr(tool.backend, "dialect", None),
-        "wishes": tool.backend.wishes._asdict() if isinstance(tool.backend, FolderBackend) else {},
+        "wishes": wishes_of(tool)._asdict(),
         "replaces": list(tool.backend.replaces) if isinstance(tool.backend, FolderBackend) else [],
     }
 
@@ -91,7 +92,7 @@ def _draw(tool: Tool, facts: dict[str, Any]) -> None:
         ("environment", visible(", ".join(facts["environment"])) or "nothing"),
     ]
     wishes = [f"{kind}: {', '.join(names)}" for kind, names in facts["wishes"].items() if names]
-    rows += [("asks for", visible("; ".join(wishes)) + " (no variables or secrets by that)")] if wishes else []
+    rows += [("asks for", visible("; ".join(wishes)))] if wishes else []
     if facts["replaces"]:
         rows.insert(4, ("replaces", visible(", ".join(facts["replaces"]))))
     print(f"{tool.name}\n")

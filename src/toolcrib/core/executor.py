@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Coroutine, Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from time import perf_counter
 from typing import Any
@@ -12,7 +13,7 @@ from .deadline import Expired, within
 from .errors import Refused, ToolError
 from .events import Event, Finished, Logged, Observer, Started
 from .jsontext import JSON, canonical
-from .limits import INPUT_BYTES, Limits
+from .limits import INPUT_BYTES
 from .policy import Approver, Decision, Policy, Question, Verdict
 from .process import Sandbox
 from .registry import Registry
@@ -86,6 +87,8 @@ class Executor:
             run.sandbox = self.host.confine(tool) if self.host.confine else self.host.sandbox
         if verdict.decision:  # anything but pre-approved
             await self._approve(run, tool, verdict)
+            if run.sandbox and self.host.confine:  # a yes gives a tool what it declares
+                run.sandbox = self.host.confine(tool)
         for observer in self.observers:
             observer.ready()
         if (tool.backend.starts_process or tool.capabilities.accesses_network) and not call.dry_run:
@@ -131,9 +134,7 @@ class Executor:
 
     async def _attempt(self, run: _Run, tool: Tool) -> Any:
         call, backend = run.call, tool.backend
-        limits = tool.limits
-        if call.timeout is not None:
-            limits = Limits(call.timeout, limits.output_bytes, limits.memory_bytes)
+        limits = tool.limits if call.timeout is None else replace(tool.limits, seconds=call.timeout)
         ctx = run.ctx = Context(self.host, call, limits, self, run.verdict)
         ctx.sandbox = run.sandbox or ctx.sandbox
         run.attempts += 1
@@ -209,10 +210,9 @@ class Executor:
         return (await self.approver.approve(question)).allowed
 
     async def call_from(self, ctx: Context, name: str, args: Mapping[str, JSON], limit: float | None) -> Result:
-        outer = ctx.request
-        if outer.depth + 1 >= MAX_DEPTH:
+        outer, depth, asker = ctx.request, ctx.request.depth + 1, f"tool {ctx.request.name}"
+        if depth >= MAX_DEPTH:
             raise ToolError(f"more than {MAX_DEPTH} tools call each other", code="RESOURCE_EXHAUSTED")
-        asker, depth = f"tool {outer.name}", outer.depth + 1
         inner = self.call(Call(name, args, self.host.next_id(), outer.session, asker, limit, depth=depth))
         if not ctx.placed:
             return await inner

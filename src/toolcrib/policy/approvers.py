@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from ..core.errors import ConfigError, Refused
 from ..core.policy import Answer, Approver, Question
-from ..core.tool import Subject
+from ..core.tool import Subject, Tool
 from .remember import Remembered, covers, shown
 from .request import FullQuestion, Request, short_id
 
@@ -19,8 +19,9 @@ TERMINAL = "terminal"
 class SaysYes:
     """Says yes to every `ask`, for those who said so beforehand: `--yes`, `--ask client`, a test."""
 
-    def __init__(self, by: str = "flag") -> None:
-        self._by = by
+    def __init__(self, by: str = "flag", *, blind: bool = False) -> None:
+        """`blind`: who says yes was not shown what the tool declares, so that this yes does not give it."""
+        self._by, self.blind = by, blind
 
     async def approve(self, question: Question) -> Answer:
         return Answer(allowed=True, by=self._by)
@@ -58,7 +59,9 @@ class Memory(Protocol):
 
     def remember(self, tool: str, digest: str, scope: str, *, version: str) -> None: ...
 
-    def remembers(self, tool: str, digest: str, scope: str) -> bool: ...
+    def remembers(self, tool: str, digest: str, scope: str = "") -> bool:
+        """Whether an answer of this scope, or of any, still holds for this version."""
+        ...
 
 
 class Remembering:
@@ -80,12 +83,28 @@ class Remembering:
     ) -> None:
         self._inner, self._memory, self._describe = inner, memory, describe
         self._session, self._project, self._typed = session, project, typed
+        self._allowed: set[tuple[str, str]] = set()
+        """Tools, by id and digest, that were allowed here in view of what they declare."""
 
     def is_person(self) -> bool:
         """Whether whoever answers sits at a terminal and sees what is asked."""
         return bool(getattr(self._inner, "is_person", False))
 
+    def allowed(self, tool: Tool) -> bool:
+        """Whether a person who saw what this version of a tool declares said yes to it: here, or so that it lasts."""
+        try:
+            return (tool.id, tool.digest) in self._allowed or self._memory.remembers(tool.id, tool.digest)
+        except ConfigError:
+            return False
+
     async def approve(self, question: Question) -> Answer:
+        answer = await self._answer(question)
+        fresh = answer.allowed and answer.by != "remembered" and not getattr(self._inner, "blind", False)
+        if fresh and question.message is None and not question.call.dry_run:
+            self._allowed.add((question.tool.id, question.tool.digest))
+        return answer
+
+    async def _answer(self, question: Question) -> Answer:
         if isinstance(self._inner, SaysYes):  # said beforehand, and for this time only: no memory is needed
             return await self._inner.approve(question)
         # The running tool's own question is about that moment alone, and no memory answers it.

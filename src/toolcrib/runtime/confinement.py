@@ -1,7 +1,7 @@
 """Which sandbox each tool runs in, by the configuration, by what it declares, and by what was granted to it.
 
-Who says what: the user's configuration first. Where that is silent about the network, a tool has what it declares,
-which a person saw when they trusted or approved it, and what was granted to it by name. A project can only tighten.
+Who says what: the user's configuration first. Where that is silent about the network, a tool has what it declares, once
+a person said yes to it with that in view, and what was granted to it by name. A project can only tighten.
 """
 
 import os
@@ -9,6 +9,7 @@ from collections.abc import Callable, Hashable, Mapping, MutableMapping, Sequenc
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..backends.wishes import NO_WISHES, Wishes
 from ..core.errors import Refused
 from ..core.process import Command, Completed, Ended, Sandbox
 from ..core.tool import Tool
@@ -67,6 +68,8 @@ class Surroundings(NamedTuple):
     tiers: Callable[[], Chosen]
     granted: Callable[[Tool], Sequence[Granted]] = lambda tool: ()
     """What a person granted to this very version of a tool."""
+    allowed: Callable[[Tool], bool] = lambda tool: False
+    """Whether a person who saw what this very version declares said yes to it."""
     proxy: Callable[[tuple[str, ...]], str] = lambda hosts: ""
     """The socket of a proxy that lets through to these hosts alone."""
     told: MutableMapping[str, Sequence[PutAside]] | None = None
@@ -80,7 +83,7 @@ class Confinement:
         self._processes, self._config, self._around = processes, config, around
         home = around.environ.get("HOME") or os.path.expanduser("~")
         self.grounds = Grounds(*map(os.path.realpath, (around.workspace, home, around.home)))
-        self._held: dict[tuple[str, str, tuple[Granted, ...]], Sandbox] = {}
+        self._held: dict[tuple[str, str, Wishes, tuple[Granted, ...]], Sandbox] = {}
 
     @cached_property
     def chosen(self) -> Chosen:
@@ -93,13 +96,15 @@ class Confinement:
         Raises:
             Refused: it is to be confined in a way that is not to be had here; with the remedy.
         """
-        granted = tuple(self._around.granted(tool))
-        held = self._held.get((tool.name, tool.digest, granted))
-        return held or self._made(tool, granted)
+        granted, wishes = tuple(self._around.granted(tool)), self._wishes(tool)
+        held = self._held.get((tool.name, tool.digest, wishes, granted))
+        return held or self._made(tool, wishes, granted)
 
     def cage_for(self, tool: Tool) -> Cage:
         """What a tool's programs may reach. Raises: `Refused`, as above."""
-        given = self.given(tool)
+        return self._cage(tool, self.given(tool))
+
+    def _cage(self, tool: Tool, given: Given) -> Cage:
         if not given.confined:
             return Cage(given.tier, bounds=given.bounds)
         hosts = () if isinstance(given.network, str) else given.network
@@ -117,6 +122,9 @@ class Confinement:
 
     def given(self, tool: Tool) -> Given:
         """What a tool runs with. Raises: `Refused`, as above."""
+        return self._given(tool, self._wishes(tool))
+
+    def _given(self, tool: Tool, wishes: Wishes) -> Given:
         kind, names = kind_of(tool), self._names(tool)
         if not kind:
             if problem := demanded_in_vain(tool, self._config):
@@ -126,13 +134,14 @@ class Confinement:
         layers = [*(each.of(kind, *names) for each in self._config.tighter), self._under_its_new_name(names)]
         tier = self._tier(tool, rights, layers)
         granted = self._around.granted(tool)
-        network = self._network(tool, rights, layers, granted, tier)
+        asked = (*wishes.network, *(each.value for each in granted if each.kind == "network"))
+        network = self._network(tool, rights, layers, asked, tier)
         bounds = rights.bounds
         for each in layers:
             bounds = stricter(bounds, each.bounds)
         if tier in UNCONFINED:
             return Given(tier, network, bounds=bounds)
-        ro, rw = self._files(tool, rights, granted)
+        ro, rw = self._files(rights, wishes, granted)
         there = [path for path in (*ro, *rw) if os.path.exists(path)]
         return Given(
             tier,
@@ -144,10 +153,10 @@ class Confinement:
         )
 
     def shown(self, tool: Tool) -> Shown:
-        """What a person is told of it before they answer."""
+        """What a person is told of it before they answer: what it has when they say yes."""
         if not tool.backend.starts_process:
             return Shown(self._processes.name)
-        given = self.given(tool)
+        given = self._given(tool, wishes_of(tool))
         return Shown(given.tier, str(given), tuple(in_words(wishes_of(tool))))
 
     def tier_of(self, kind: str) -> str:
@@ -183,15 +192,22 @@ class Confinement:
     def caged(self, cage: Cage) -> Confined:
         return Confined(self._processes, cage, self._around.told)
 
-    def _made(self, tool: Tool, granted: tuple[Granted, ...]) -> Sandbox:
-        given, cage = self.given(tool), self.cage_for(tool)
+    def _made(self, tool: Tool, wishes: Wishes, granted: tuple[Granted, ...]) -> Sandbox:
+        given = self._given(tool, wishes)
+        cage = self._cage(tool, given)
         plain = cage == Cage(self._processes.name)
         made = self._processes if plain else self.caged(cage)
         if given.whole:  # what is missing now may come
             if len(self._held) >= _MOST_HELD:
                 self._held.clear()
-            self._held[tool.name, tool.digest, granted] = made
+            self._held[tool.name, tool.digest, wishes, granted] = made
         return made
+
+    def _wishes(self, tool: Tool) -> Wishes:
+        """What it declares, once somebody who saw that said yes."""
+        found = wishes_of(tool)
+        asks = found.network or found.ro or found.rw
+        return found if asks and self._around.allowed(tool) else NO_WISHES
 
     # Which tier
 
@@ -219,9 +235,8 @@ class Confinement:
     # What it reaches
 
     def _network(
-        self, tool: Tool, rights: Rights, layers: Sequence[Rights], granted: Sequence[Granted], tier: str
+        self, tool: Tool, rights: Rights, layers: Sequence[Rights], asked: Sequence[str], tier: str
     ) -> Network:
-        asked = (*wishes_of(tool).network, *(each.value for each in granted if each.kind == "network"))
         network = rights.network or reach(asked)
         demanded: Network = rights.network
         for each in layers:
@@ -243,9 +258,9 @@ class Confinement:
     def _why_not(self) -> str:
         return "".join(f"; {tier}: {why}" for tier, why in self.chosen.why.items() if why)
 
-    def _files(self, tool: Tool, rights: Rights, granted: Sequence[Granted]) -> tuple[list[str], list[str]]:
+    def _files(self, rights: Rights, wishes: Wishes, granted: Sequence[Granted]) -> tuple[list[str], list[str]]:
         """Real paths that it reads, and those that it also writes."""
-        wishes, grounds = wishes_of(tool), self.grounds
+        grounds = self.grounds
         found: dict[str, dict[str, None]] = {}
         for access, named, asked in (("ro", rights.ro, wishes.ro), ("rw", rights.rw, wishes.rw)):
             # What was granted is a path without links: where one came into its way since, it leads elsewhere.

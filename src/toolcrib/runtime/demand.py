@@ -64,6 +64,6 @@ def in_words(wishes: Wishes) -> Iterator[str]:
         if paths:
             yield f"{words} {listed(paths)}"
     if wishes.env:
-        yield f"variables: {listed(wishes.env)} (toolcrib grant NAME env VARIABLE)"
+        yield f"to see the variables {listed(wishes.env)}"
     if wishes.secrets:
-        yield f"secrets: {listed(wishes.secrets)} (`secrets:` in config.yaml)"
+        yield f"to have the secrets {listed(wishes.secrets)}"

@@ -1,7 +1,7 @@
 """What decides about calls, made from the configuration and the policies of the user and of the trusted project."""
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from ..core.errors import ConfigError
@@ -22,6 +22,7 @@ from ..sources.vocabulary import own_tool
 from ..store.blobs import Blobs
 from ..store.home import Home
 from .config import Config
+from .demand import wishes_of
 
 POLICY = "policy.yaml"
 
@@ -132,17 +133,32 @@ def granted_to(tool: Tool) -> tuple[str, str]:
 class Vault:
     """What tools are given beyond the plain environment, and what takes secrets out of all that comes back."""
 
-    def __init__(self, config: Config, environ: Mapping[str, str], grants: Grants) -> None:
-        self._config, self._environ, self._grants = config, environ, grants
+    def __init__(
+        self,
+        config: Config,
+        environ: Mapping[str, str],
+        grants: Grants,
+        *,
+        allowed: Callable[[Tool], bool] = lambda tool: False,
+    ) -> None:
+        """`allowed`: whether a person who saw what this version of a tool declares said yes to it."""
+        self._config, self._environ, self._grants, self._allowed = config, environ, grants, allowed
         self._secrets = Secrets(config.secrets, environ)
         self._granted: dict[tuple[str, str], tuple[Granted, ...]] = {}
+        self._declared: frozenset[str] = frozenset()
+        """Variables that tools were given because they declare them."""
         self._stamp: object = ()
         self._redactor: Redactor | None = None
         self._look_again()
 
     def names(self, tool: Tool) -> tuple[str, ...]:
-        """Of the secrets that a tool is given."""
-        return self._secrets.names(self._config.offer.own_name(tool))
+        """Of the secrets that a tool has when a person says yes to it."""
+        given = self._secrets.names(self._config.offer.own_name(tool))
+        return tuple(dict.fromkeys((*given, *wishes_of(tool).secrets)))
+
+    def visible(self, tool: Tool) -> tuple[str, ...]:
+        """Of the variables that it sees then, besides those that all tools of its kind see."""
+        return tuple(dict.fromkeys((*self.granted(tool), *wishes_of(tool).env)))
 
     def granted(self, tool: Tool) -> tuple[str, ...]:
         """Names of the variables that a person granted this very version of a tool."""
@@ -155,7 +171,8 @@ class Vault:
 
     def variables(self, tool: Tool) -> dict[str, str]:
         """Raises: `Refused`, for what the user did not allow for this tool, or has not set."""
-        granted = {name: self._environ[name] for name in self.granted(tool) if name in self._environ}
+        more = (*self.granted(tool), *self._declared_by(tool))
+        granted = {name: self._environ[name] for name in more if name in self._environ}
         own = self._config.offer.own_name(tool)  # a secret is for a tool, whatever that is called here
         made = self._config.templates.get(own, {})
         named = {name for template in made.values() for name in mentioned(template)}
@@ -175,6 +192,18 @@ class Vault:
         """For one stream of output."""
         return None if self._redactor is None else self._redactor.stream()
 
+    def _declared_by(self, tool: Tool) -> tuple[str, ...]:
+        """The variables and secrets that it declares, once somebody who saw that said yes. From then on secrets among
+        them are hidden."""
+        env, secrets, *_ = wishes_of(tool)
+        if not (env or secrets) or not self._allowed(tool):
+            return ()
+        hidden = self._declared.union(secrets, filter(looks_secret, env))
+        if hidden != self._declared:
+            self._declared = hidden
+            self._hide()
+        return (*env, *secrets)
+
     def _look_again(self) -> None:
         """Read what was granted, if that is other than it was, and hide what is granted and looks like a secret."""
         stamp = self._grants.stamp()
@@ -184,10 +213,13 @@ class Vault:
         for each in self._grants.all():
             at = (each.tool, each.digest)
             self._granted[at] = (*self._granted.get(at, ()), each)
+        self._hide()
+
+    def _hide(self) -> None:
         config = self._config
         passed_on = {*config.variables, *(name for each in config.tools.values() for name in each.variables)}
         passed_on |= {each.value for held in self._granted.values() for each in held if each.kind == ENV}
-        hidden = {name for name in passed_on if looks_secret(name)}
+        hidden = {*self._declared, *filter(looks_secret, passed_on)}
         hidden |= {grant.name for grants in config.secrets.values() for grant in grants}
         values = {name: self._environ[name] for name in sorted(hidden) if self._environ.get(name)}
         self._redactor = Redactor(values) or None

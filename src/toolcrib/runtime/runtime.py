@@ -87,7 +87,8 @@ class Crib:
         made = partial(gate, workspace, home, config, directories=self._directories.all, environ=environ, trust=trust)
         rules = (home.file(POLICY), home.file("trust.json"), os.path.join(workspace, PROJECT_DIR, POLICY))
         self._rules = StandingRules(made, rules)
-        self._vault = Vault(config, environ, Grants(home.file("grants.json"), lambda data: None))
+        grants = Grants(home.file("grants.json"), lambda data: None)
+        self._vault = Vault(config, environ, grants, allowed=self._allowed)
         self.audit = Audit(lambda: home.directory("audit"), self._vault.conceal)
         self._blobs = Blobs(home)
         told: dict[str, Sequence[PutAside]] = {}
@@ -95,7 +96,8 @@ class Crib:
         self._sandbox = Processes(identity, name="off" if config.sandbox == "off" else "process", aftermath=aftermath)
         tiers = partial(choose, home.file("cache"))
         self._reach = Reach(self._sandbox.scratch.root, config.network_allow)
-        standing = Standing(workspace, home.path, environ, tiers, self._vault.all_granted, self._reach.socket_for, told)
+        given, sockets = self._vault.all_granted, self._reach.socket_for
+        standing = Standing(workspace, home.path, environ, tiers, given, self._allowed, sockets, told)
         self.confinement = Confinement(self._sandbox, config, standing)
         self._readings = Readings(SeenFiles(home), nameless=identity)
         self._code = code_engine(home, self._sandbox, identity=identity, environ=environ)
@@ -374,6 +376,10 @@ class Crib:
     def judged(self, call: Call | None, tool: Tool) -> Verdict:
         return self.policy.in_general(tool) if call is None else self.policy.judge(call, tool)
 
+    def _allowed(self, tool: Tool) -> bool:
+        """Whether a person who saw what this very version declares said yes to it."""
+        return self._approver.allowed(tool)
+
     def _secrets_of(self, registry: Callable[[], Registry], name: str) -> Mapping[str, str]:
         tool = registry().get(name)
         return {} if tool is None else self._vault.variables(tool)
@@ -384,7 +390,7 @@ class Crib:
             self.workspace,
             self._sandbox.name,
             self._host.conceal,
-            variables=lambda tool: (*getattr(tool.backend, "variables", ()), *self._vault.granted(tool)),
+            variables=lambda tool: (*getattr(tool.backend, "variables", ()), *self._vault.visible(tool)),
             secrets=self._vault.names,
             previous=lambda tool: self._state.knew(tool.id, tool.digest),
             content=self._blobs.content,

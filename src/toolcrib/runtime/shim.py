@@ -80,6 +80,8 @@ def _pretty(data: JSON) -> str:
 class _Confirming:
     """An approver around a function that says yes or no. Its answers are for the one call."""
 
+    blind = True
+
     def __init__(self, confirm: Confirm) -> None:
         self._confirm = confirm
 

@@ -16,6 +16,7 @@ from ..core.jsontext import JSON, dump
 from ..core.schema import Schema
 from ..core.tool import NAME, Capabilities
 from ..store.yamltext import Document, NotPlain, parse
+from . import wish
 from .declared import LOOKED_AT, Stand, declared_tool
 from .form import At, Fault, Form, kind, shown
 from .requirement import REQUIREMENT, UNMET, is_older
@@ -31,7 +32,6 @@ _VERSION = re.compile(
 )
 _PLAIN_VERSION = re.compile(r"\d{1,9}(\.\d{1,9}){0,3}", re.ASCII)
 _FLAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _TYPES = ("string", "number", "boolean")
 _CLAIMS = dict.fromkeys(each.name for each in fields(Capabilities))
 KEYS = dict.fromkeys(
@@ -291,8 +291,8 @@ class _Reader(Form):
         if not value.keys() & {"env", "secrets", "network", "files", "requires"}:
             return NO_WISHES
         return Wishes(
-            self.names("env", value.get("env", []), _VARIABLE, "names of variables, such as [LANG]"),
-            self.names("secrets", value.get("secrets", []), _VARIABLE, "names of secrets, such as [API_KEY]"),
+            self.names("env", value.get("env", []), wish.VARIABLE, "names of variables, such as [LANG]"),
+            self.names("secrets", value.get("secrets", []), wish.VARIABLE, "names of secrets, such as [API_KEY]"),
             self.hosts(value),
             self.names("requires", value.get("requires", []), REQUIREMENT, "programs, such as [git, jq >= 1.6]"),
             *self.files(value),

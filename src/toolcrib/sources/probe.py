@@ -20,12 +20,15 @@ from ..core.jsontext import JSON, dump, dump_ascii, parse
 from ..core.limits import Limits
 from ..core.process import Command, Completed, Programs, Sandbox
 from ..core.tool import NAME
-from .wish import files, hosts
+from .wish import files, hosts, variables
 
 SECONDS = 5.0
 """How long a program may take to say what it is."""
 _OUTPUT_BYTES = 512 * 1024
 _SAID = 500
+_ASKED_FOR: dict[str, Callable[[Any], Any]] = {
+    "network": hosts, "files": files, "env": variables, "secrets": variables
+}  # fmt: skip
 _WORDS = 16 * 1024
 _LINE = re.compile(r"([A-Za-z_][A-Za-z0-9_-]*)\s*:\s*(.*)")
 _TYPES = {"string", "number", "integer", "boolean", "array", "object"}
@@ -272,15 +275,14 @@ def _configured(done: Completed) -> Configured:
 
 
 def _needs(value: dict[str, Any]) -> Sequence[Sequence[str]]:
-    """The network and the files that it asks for."""
-    key = "network"
-    try:
-        network = hosts(value[key]) if key in value else ()
-        key = "files"
-        paths = files(value[key]) if key in value else {}
-    except ValueError as exc:
-        raise _malformed(f"`config`: {key}: {ascii(str(exc))[1:-1][:_SAID]}") from None
-    found = Wishes(network=network, ro=paths.get("ro", ()), rw=paths.get("rw", ()))
+    """The network, the files, the variables and the secrets that it asks for."""
+    read: dict[str, Any] = {}
+    for key in [key for key in _ASKED_FOR if key in value]:
+        try:
+            read[key] = _ASKED_FOR[key](value[key])
+        except ValueError as exc:
+            raise _malformed(f"`config`: {key}: {ascii(str(exc))[1:-1][:_SAID]}") from None
+    found = Wishes(**read.pop("files", {}), **read)
     return tuple(found) if any(found) else ()
 
 

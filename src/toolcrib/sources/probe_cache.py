@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ..core.errors import InvalidJson
 from ..core.jsontext import dump, parse
 
-_VERSION = 4
+_VERSION = 5
 
 
 class Folder(NamedTuple):

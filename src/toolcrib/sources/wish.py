@@ -1,5 +1,6 @@
-"""What a program asks for, in a manifest or under `config`: hosts and files, as people write them."""
+"""What a program asks for, in a manifest or under `config`: hosts, files and variables, as people write them."""
 
+import re
 from typing import Any
 
 from ..backends.network import entry
@@ -7,6 +8,8 @@ from ..sandbox.grantable import why_not_asked
 
 ANYWHERE = "*"
 ACCESS = ("ro", "rw")
+VARIABLE = re.compile(r"(?!TOOLCRIB_)[A-Za-z_][A-Za-z0-9_]{0,127}")
+"""What can be asked for by name; matched whole. Our own variables say what is so, and not what somebody has."""
 _MOST = 64
 
 
@@ -41,3 +44,14 @@ def files(value: Any) -> dict[str, tuple[str, ...]]:
                 raise ValueError(f"{access}: {path!r} cannot be asked for: {why}")
         found[access] = tuple(dict.fromkeys(path.removeprefix("./") for path in paths))
     return found
+
+
+def variables(value: Any) -> tuple[str, ...]:
+    """From a list of names, or a map from names to words about each. Raises: `ValueError`."""
+    names = [each for each in value if isinstance(each, str)] if isinstance(value, list | dict) else []
+    if not isinstance(value, list | dict) or len(names) < len(value) or len(names) > _MOST:
+        raise ValueError("it is not a list of names of variables, such as [LANG]")
+    for each in names:
+        if not VARIABLE.fullmatch(each):
+            raise ValueError(f"{each[:80]!r} is not the name of a variable that can be asked for, such as LANG")
+    return tuple(dict.fromkeys(names))

@@ -254,11 +254,12 @@ class State:
         words = "this tool, with any arguments"
         self.add(tool, digest, {"any": True}, shown=words, scope=scope, version=version)
 
-    def remembers(self, tool: str, digest: str, scope: str = "terminal") -> bool:
+    def remembers(self, tool: str, digest: str, scope: str = "") -> bool:
+        """Whether an answer of this scope, or of any, still holds for this version."""
         if not self._database.exists:
             return False
         with self._database.use() as db:
-            query = f"SELECT {_COLUMNS} FROM approvals WHERE tool = ? AND digest = ? AND scope = ?"
+            query = f"SELECT {_COLUMNS} FROM approvals WHERE tool = ?1 AND digest = ?2 AND ?3 IN ('', scope)"
             rows = db.execute(query, (plain(tool), plain(digest), scope)).fetchall()
         return any(_approval(row).holds(time.time()) for row in rows)
 
