@@ -107,6 +107,27 @@ def test_a_rule_that_asks_nobody_gives_nothing(place: Place) -> None:
     assert place.call().data == NOTHING
 
 
+def test_what_was_withheld_from_a_tool_that_fails_is_said(place: Place) -> None:
+    place.declare(more='case "$1" in run|"") exit 3 ;; esac\n')
+    assert "denied" not in place.call(Person()).metadata
+    place.configure(RULE)
+    result = place.call()
+    assert (result.error and result.error.code, result.metadata["denied"]) == (
+        "EXECUTION_ERROR",
+        [
+            {
+                "what": "env",
+                "message": "custom_tool_wants declares COLOUR, API_KEY, and nobody allowed this version to see that; "
+                "the user can",
+                "command": "toolcrib grant custom_tool_wants env COLOUR API_KEY",
+            }
+        ],
+    )
+    place.configure(RULE + "tools: {custom_tool_wants: {env: [COLOUR], secrets: [API_KEY]}}\n")
+    result = place.call()
+    assert "denied" not in result.metadata and result.error.details["stdout"] == EVERYTHING
+
+
 def test_a_client_that_asks_by_itself_does_not_show_it_and_so_gives_nothing(place: Place) -> None:
     place.declare()
     assert place.call(BLIND).data == NOTHING

@@ -13,7 +13,7 @@ from ..backends.wishes import NO_WISHES, Wishes
 from ..core.errors import Refused
 from ..core.process import Command, Completed, Ended, Sandbox
 from ..core.tool import Tool
-from ..policy.grants import Granted
+from ..policy.grants import ENV, Granted
 from ..policy.request import Shown
 from ..sandbox.aftermath import PutAside
 from ..sandbox.cage import BUBBLEWRAP, LANDLOCK, OFF, PROCESS, SEATBELT, UNCONFINED, Bounds, Cage
@@ -189,14 +189,15 @@ class Confinement:
             readable=tuple(dict.fromkeys((*own, *self._installations))),
         )
 
-    def caged(self, cage: Cage) -> Confined:
-        return Confined(self._processes, cage, self._around.told)
+    def caged(self, cage: Cage, withheld: tuple[str, ...] = ()) -> Confined:
+        return Confined(self._processes, cage, self._around.told, withheld)
 
     def _made(self, tool: Tool, wishes: Wishes, granted: tuple[Granted, ...]) -> Sandbox:
         given = self._given(tool, wishes)
         cage = self._cage(tool, given)
-        plain = cage == Cage(self._processes.name)
-        made = self._processes if plain else self.caged(cage)
+        withheld = self._withheld(tool, granted) if wishes is NO_WISHES else ()
+        plain = cage == Cage(self._processes.name) and not withheld
+        made = self._processes if plain else self.caged(cage, withheld)
         if given.whole:  # what is missing now may come
             if len(self._held) >= _MOST_HELD:
                 self._held.clear()
@@ -206,8 +207,15 @@ class Confinement:
     def _wishes(self, tool: Tool) -> Wishes:
         """What it declares, once somebody who saw that said yes."""
         found = wishes_of(tool)
-        asks = found.network or found.ro or found.rw
+        asks = found is not NO_WISHES and any(found._replace(requires=()))
         return found if asks and self._around.allowed(tool) else NO_WISHES
+
+    def _withheld(self, tool: Tool, granted: Sequence[Granted]) -> tuple[str, ...]:
+        """The variables that it declares, and does not have in another way either."""
+        found, own = wishes_of(tool), self._names(tool)[0]
+        has = {*getattr(tool.backend, "variables", ()), *(each.name for each in self._config.secrets.get(own, ()))}
+        has.update(each.value for each in granted if each.kind == ENV)
+        return tuple(name for name in dict.fromkeys((*found.env, *found.secrets)) if name not in has)
 
     # Which tier
 

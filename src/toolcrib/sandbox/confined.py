@@ -17,11 +17,16 @@ class Confined:
     """Whatever is started here is confined as the cage says, also what stays running."""
 
     def __init__(
-        self, processes: Processes, cage: Cage, told: "MutableMapping[str, Sequence[PutAside]] | None" = None
+        self,
+        processes: Processes,
+        cage: Cage,
+        told: "MutableMapping[str, Sequence[PutAside]] | None" = None,
+        withheld: tuple[str, ...] = (),
     ) -> None:
-        """`told` has, by the mark of a program, what of it was put aside."""
+        """`told` has, by the mark of a program, what of it was put aside. `withheld` are the variables that the tool
+        declares and does not see."""
         self.name, self.cage = cage.tier, cage
-        self._processes, self._told = processes, {} if told is None else told
+        self._processes, self._told, self._withheld = processes, {} if told is None else told, withheld
 
     async def exec(self, command: Command, *, ended: Ended | None = None) -> Completed:
         return await self._processes.exec(self._caged(command), ended=ended)
@@ -34,9 +39,10 @@ class Confined:
 
     def denied(self, tool: str, done: Completed, *, said: str = "") -> list[dict[str, str]]:
         """What was probably refused to a tool that failed, and how to allow it."""
-        from .denied import hints  # late: most calls succeed
+        from .denied import hints, of_withheld  # late: most calls succeed
 
-        return [hint._asdict() for hint in hints(tool, self.cage, done, said=said)]
+        found = (*of_withheld(tool, self._withheld), *hints(tool, self.cage, done, said=said))
+        return [hint._asdict() for hint in found]
 
     def put_aside(self, tool: str, mark: str) -> list[dict[str, str]]:
         """What a program made in protected places, and where that is now; what it changed there. Said once."""

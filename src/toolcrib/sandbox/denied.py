@@ -62,7 +62,7 @@ class Hint(NamedTuple):
     """One thing that was probably refused."""
 
     what: str
-    """`network`, `files`, `protected`, `put_aside`, `put_back` or `changed`."""
+    """`env`, `network`, `files`, `protected`, `put_aside`, `put_back` or `changed`."""
     message: str
     command: str = ""
     """What a person types to allow it; empty where nobody should, or where it cannot be written down plainly."""
@@ -80,6 +80,13 @@ def hints(tool: str, cage: Cage, done: Completed, *, said: str = "") -> list[Hin
     for hint in (*_of_words(tool, cage, text), *_of_paths(tool, cage, text)):
         found[hint] = None
     return list(found)[:_MOST_HINTS]
+
+
+def of_withheld(tool: str, variables: Sequence[str]) -> Iterator[Hint]:
+    """What to say of variables that a tool declares and does not see, because nobody who saw that said yes."""
+    if variables:
+        message = f"{tool} declares {', '.join(variables)}, and nobody allowed this version to see that; the user can"
+        yield Hint("env", message, f"toolcrib grant {tool} env {' '.join(variables)}")
 
 
 def of_aftermath(tool: str, workspace: str, found: "Sequence[PutAside]") -> list[Hint]:
