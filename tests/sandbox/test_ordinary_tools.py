@@ -299,3 +299,29 @@ def test_git_works_in_a_repository_while_it_is_looked_after(calls: Calls, worksp
     (done,) = calls(("run_command", {"command": text}))
     assert (done.error, "denied" in done.metadata) == (None, False)
     assert done.output.endswith("one\n")
+
+
+def test_a_repository_that_a_command_makes_is_there_for_the_next(calls: Calls, workspace: Path) -> None:
+    needs("git")
+    name = "-c user.name=me -c user.email=me@here"
+    made, cloned, shown = calls(
+        (
+            "run_command",
+            {"command": f"git init -q one && cd one && echo 1 > a && git add a && git {name} commit -qm first"},
+        ),
+        ("run_command", {"command": "git clone -q one two"}),
+        ("run_command", {"command": "cd two && git log --format=%s"}),
+    )
+    assert [each.error for each in (made, cloned, shown)] == [None, None, None]
+    assert shown.output == "first\n"
+    assert not any("denied" in each.metadata for each in (made, cloned, shown))
+
+
+def test_a_repository_that_would_run_something_is_put_aside(calls: Calls, workspace: Path, tmp_path: Path) -> None:
+    """The canary is git itself, typed by a person afterwards."""
+    needs("git")
+    text = f"git init -q . && git config core.fsmonitor 'touch {tmp_path}/ran; false' && echo made"
+    (done,) = calls(("run_command", {"command": text}))
+    assert (done.output, [each["what"] for each in done.metadata["denied"]]) == ("made\n", ["put_aside"])
+    subprocess.run(["git", "status"], cwd=workspace, capture_output=True)
+    assert not (workspace / ".git").exists() and not (tmp_path / "ran").exists()

@@ -18,6 +18,7 @@ from ._beneath import holding, is_below
 from .cage import BUBBLEWRAP, UNCONFINED, Cage
 from .finding import INSTALLED, LINK, REPOSITORY, Place, find, whereabouts
 from .originals import Entries, Stamp
+from .repository import is_plain
 
 if TYPE_CHECKING:
     from .lending import Loan
@@ -181,12 +182,17 @@ def put_aside(seen: Seen, into: Callable[[], str]) -> list[PutAside]:
     places = {place.path: place for place in find(seen.workspace)}
     if not seen.held:
         places = {**places, **{path: was.place for path, was in seen.places.items()}}
+    fresh: list[str] = []
     for place in places.values():
         if any(is_below(f"{seen.workspace}/{place.path}", each) for each in seen.writable):
             continue
         if any(place.path.startswith(each.path + "/") for each in done if each.moved_to and not each.back):
             continue
         was = seen.places.get(place.path)
+        if was is None and place.kind == REPOSITORY and is_plain(seen.workspace, place.path):
+            fresh.append(place.path)
+        if any(is_below(place.path, each) for each in fresh):
+            continue
         if was is not None and not seen.held:
             told = _put_back(seen, was, into)
         elif was is not None and not _is_another(seen, place, was.identity):

@@ -1,0 +1,101 @@
+"""Whether a git directory is as git itself makes one: nothing in it names a program, or leads elsewhere.
+
+Only what is known to be harmless passes: a name, a setting or a form of value that is not listed here does not.
+"""
+
+import os
+import re
+import stat
+
+from ._beneath import FOLDER, holding
+
+_FILES = frozenset(
+    ("HEAD", "config", "description", "index", "packed-refs", "shallow", "ORIG_HEAD", "FETCH_HEAD", "COMMIT_EDITMSG")
+)
+_DIRECTORIES = frozenset(("branches", "hooks", "info", "logs", "objects", "refs"))
+_MOST_NAMES = 64
+_MOST_BYTES = 64 * 1024
+
+_SECTION = re.compile(r'\[(core|user)\]|\[(remote|branch) "[A-Za-z0-9][A-Za-z0-9._/+-]*"\]')
+_SETTING = re.compile(r'[ \t]*([A-Za-z]+) = ([^\x00-\x1f\x7f"\\;#]*)')
+_HOST = r"(?:[A-Za-z0-9][\w.~%+-]*@)?[A-Za-z0-9][\w.-]*"
+_PATH = r"[\w.~@%/+,=-]+"
+_ADDRESS = rf"(?:https?|ssh|git)://{_HOST}(?::\d+)?/{_PATH}|file:///{_PATH}|{_HOST}:(?!//){_PATH}|/{_PATH}"
+"""None begins with a dash, which a program would take for an option, and none has the `::` of a helper."""
+_SETTINGS = {
+    ("core", "repositoryformatversion"): re.compile("0"),
+    ("core", "bare"): re.compile("false"),
+    **{
+        ("core", key): re.compile("true|false")
+        for key in ("filemode", "logallrefupdates", "ignorecase", "symlinks", "precomposeunicode")
+    },
+    ("user", "name"): re.compile(".*"),
+    ("user", "email"): re.compile(".*"),
+    ("remote", "url"): re.compile(_ADDRESS, re.ASCII),
+    ("remote", "fetch"): re.compile(r"\+?refs/heads/\S+:refs/remotes/\S+"),
+    ("branch", "remote"): re.compile(r"\.|[A-Za-z0-9][\w./+-]*", re.ASCII),
+    ("branch", "merge"): re.compile(r"refs/heads/\S+"),
+    ("branch", "rebase"): re.compile("true|false"),
+}
+
+
+def is_plain(workspace: str, path: str) -> bool:
+    """Of the directory that is at this path, which no link leads to. Nobody may be changing it."""
+    try:
+        with holding(workspace, path) as (above, name):
+            top = os.open(name, FOLDER | os.O_NOFOLLOW, dir_fd=above)
+            try:
+                return _names_are_plain(top) and _is_plain_config(_content(top, "config"))
+            finally:
+                os.close(top)
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+def _names_are_plain(top: int) -> bool:
+    kinds = _kinds(top, ".")
+    known = dict.fromkeys(_FILES, stat.S_IFREG) | dict.fromkeys(_DIRECTORIES, stat.S_IFDIR)
+    if any(known.get(name) != kind for name, kind in kinds.items()):
+        return False
+    inside = {name: _kinds(top, name) for name in ("branches", "hooks", "info") if name in kinds}
+    return (
+        not inside.get("branches")  # an old form of remotes
+        and all(name.endswith(".sample") and kind == stat.S_IFREG for name, kind in inside.get("hooks", {}).items())
+        and inside.get("info", {}).items() <= {("exclude", stat.S_IFREG)}
+    )
+
+
+def _kinds(top: int, path: str) -> dict[str, int]:
+    """What lies there, and which kind of file each is. Raises: `OSError`, also when that is very much."""
+    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=top)
+    try:
+        names = os.listdir(folder)
+        if len(names) > _MOST_NAMES:
+            raise OSError(f"{path} holds {len(names)} names")
+        return {name: stat.S_IFMT(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode) for name in names}
+    finally:
+        os.close(folder)
+
+
+def _content(top: int, name: str) -> str:
+    fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=top)
+    with open(fd, "rb") as file:
+        data = file.read(_MOST_BYTES + 1)
+    if len(data) > _MOST_BYTES:
+        raise OSError(f"{name} is longer than {_MOST_BYTES} bytes")
+    return data.decode()
+
+
+def _is_plain_config(text: str) -> bool:
+    section = ""
+    for line in text.split("\n"):
+        if not line:
+            continue
+        if begun := _SECTION.fullmatch(line):
+            section = begun[1] or begun[2]
+            continue
+        setting = _SETTING.fullmatch(line)
+        form = _SETTINGS.get((section, setting[1].lower())) if setting else None
+        if setting is None or form is None or not form.fullmatch(setting[2]):
+            return False
+    return True
