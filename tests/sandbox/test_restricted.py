@@ -19,7 +19,7 @@ from toolcrib.sandbox.spawn import Start, start
 NOT_HERE = landlock.canary() if sys.platform == "linux" else "it is a part of Linux"
 pytestmark = pytest.mark.skipif(NOT_HERE != "", reason=f"no Landlock here: {NOT_HERE}")
 scoping = pytest.mark.skipif(
-    NOT_HERE != "" or _landlock.version() < _landlock.SCOPING, reason="this Landlock does not hold signals back"
+    NOT_HERE != "" or not _landlock.keeps_signals(), reason="this Landlock does not hold signals back"
 )
 
 

@@ -229,6 +229,24 @@ def test_truncating_by_path_is_refused_where_landlock_does_not_hold_it() -> None
     assert (judge("truncate"), verdict(old, arch=arch, number=number)) == (ALLOW, "EPERM")
 
 
+@pytest.mark.parametrize("machine", MACHINES)
+def test_no_file_is_emptied_unless_it_is_opened_to_be_written(machine) -> None:
+    """Where Landlock does not hold that: it is asked about what a file is opened for, and that may be nothing (3)."""
+    arch = ARCHITECTURES[machine]
+    old = seccomp.program(network=False, contained=False, truncating=False, arch=machine)
+
+    def opened(flags: int, mode: int = 0o644) -> list[str]:
+        calls = [("openat", (3, 0, flags, mode))] + [("open", (0, flags, mode))] * (machine == "x86_64")
+        return [verdict(old, arch=arch, number=numbers(machine)[name], args=args) for name, args in calls]
+
+    empties, creates = 0o1000, 0o100
+    refused = [empties, empties | 3, empties | creates, HIGH | empties, empties | 0o2000000 | 3]
+    fine = [0, 3, creates, empties | 1, empties | 2, empties | creates | 1, HIGH | empties | 2]
+    assert [set(opened(flags)) for flags in refused] == [{"EPERM"}] * len(refused)
+    assert [set(opened(flags)) for flags in fine] == [{ALLOW}] * len(fine)
+    assert set(opened(empties | creates | 1, 0o4755)) == {"EPERM"}
+
+
 def test_calls_as_for_another_machine_end_the_program_and_x32_does_not_exist() -> None:
     i386, arm = 0x40000003, 0x40000028
     for machine in MACHINES:

@@ -47,6 +47,11 @@ def version() -> int:
     return _checked(_syscall(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint(_VERSION)), "landlock_create_ruleset")
 
 
+def keeps_signals() -> bool:
+    """Whether what is restricted can reach no process outside. Raises: `OSError`, as above."""
+    return version() >= SCOPING
+
+
 def everything(abi: int) -> int:
     """All rights on files that this Landlock knows, and we do."""
     return (

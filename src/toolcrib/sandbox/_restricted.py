@@ -181,7 +181,7 @@ def _end_all() -> None:
 
 def _scoped() -> bool:
     """Whether processes outside are out of reach; asked of whoever started this one, or of the first of all."""
-    if _landlock.version() < _landlock.SCOPING:
+    if not _landlock.keeps_signals():
         return False
     for pid in {os.getppid(), 1} - {0}:
         try:

@@ -1,8 +1,10 @@
 """The attempts that `toolcrib doctor --self-test` makes: harmless ones, a few of each kind."""
 
 import socket
+import sys
 from functools import partial
 
+from . import _landlock
 from .cage import LANDLOCK
 from .canaries import Case
 from .canary import (
@@ -46,7 +48,16 @@ def _not_yet(ground: Ground, name: str, *, path: str) -> Unchanged:
     return absent(ground, name, place=f"{ground.workspace}/{path}")
 
 
+def _signals() -> tuple[str, ...]:
+    """Who does not hold them, on this kernel."""
+    try:
+        return () if sys.platform != "linux" or _landlock.keeps_signals() else (LANDLOCK,)
+    except OSError:  # there is no Landlock
+        return ()
+
+
 _T1 = (LANDLOCK,)
+_SIGNALS = _signals()
 
 CASES: tuple[Case, ...] = (
     Case("read", "read a file outside", "read", secret),
@@ -76,8 +87,8 @@ CASES: tuple[Case, ...] = (
     Case("udp", "send it a datagram", "udp", partial(listener, kind=socket.SOCK_DGRAM)),
     Case("unix", "connect to an agent that holds keys", "unix", agent),
     Case("abstract", "connect to one whose socket has no file", "unix", partial(agent, abstract=True)),
-    Case("kill", "end another program", "terminate", bystander),
-    Case("stop", "stop another program", "stop", bystander),
+    Case("kill", "end another program", "terminate", bystander, gap_of=_SIGNALS),
+    Case("stop", "stop another program", "stop", bystander, gap_of=_SIGNALS),
     Case("ptrace", "take hold of another program", "trace", traced),
     Case("renice", "lower another program's priority", "renice", bystander),
     Case("limit", "take files away from another program", "limit", bystander),

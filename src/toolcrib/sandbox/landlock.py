@@ -62,7 +62,7 @@ class Ruled(Child):
     def __init__(self, pid: int, poller: Poller) -> None:
         super().__init__(pid, poller)
         self._began = time.monotonic()
-        self.whole = _landlock.version() >= _landlock.SCOPING
+        self.whole = _landlock.keeps_signals()
 
     def collect(self) -> int:
         code = super().collect()

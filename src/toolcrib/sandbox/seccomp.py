@@ -24,6 +24,8 @@ _NAMESPACES = 0x7E020000
 """The flags of `clone` that make a namespace."""
 _OWNER_BITS = 0o6000
 """A program with one of these runs as its owner, whoever starts it."""
+_TRUNCATES = 0o1000
+_HOW, _TO_WRITE, _TO_READ_AND_WRITE = 3, 1, 2
 _CREATES = 0o100 | 0o20000000  # O_CREAT, O_TMPFILE: without them the mode is whatever happened to be there
 _FILE_TYPE, _CHARACTER_DEVICE, _BLOCK_DEVICE = 0o170000, 0o020000, 0o060000
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
@@ -66,7 +68,7 @@ def program(*, network: bool, contained: bool, truncating: bool = True, arch: st
             user's agents and daemons.
         contained: what runs has namespaces of its own for the network and for shared memory. With `network` off it
             may make sockets, which lead nowhere.
-        truncating: `truncate` may be called; not where Landlock is too old to hold it.
+        truncating: files may be emptied without being opened to be written; not where Landlock is too old to hold it.
         arch: for which machine; this one, unless named.
 
     Raises:
@@ -114,6 +116,7 @@ def _chosen(*, network: bool, contained: bool, truncating: bool) -> dict[str, Bl
         chosen[name] = _unless_any_bit(mode, _OWNER_BITS)
     for name, flags in (("open", 1), ("openat", 2)):
         chosen[name] = (
+            *(() if truncating else _unless_emptied(flags)),
             _low(flags), Op(_ANY_BIT, _CREATES, 1, 0), Op(_RETURN, _ALLOW), *_unless_any_bit(flags + 1, _OWNER_BITS),
         )  # fmt: skip
     for name, mode in (("mknod", 1), ("mknodat", 2)):
@@ -135,6 +138,14 @@ def _sockets(*, network: bool, own_network: bool) -> Block:
         _low(1), Op(_AND, _SOCK_TYPE), Op(_EQUAL, _SOCK_RAW, 2, 0), Op(_EQUAL, _SOCK_PACKET, 1, 0), allow, refuse,
     )  # fmt: skip
     return (_low(0), *local, Op(_EQUAL, _INET, 6, 0), Op(_EQUAL, _INET6, 5, 0), *routes, refuse, *plain)
+
+
+def _unless_emptied(flags: int) -> Block:
+    """Go on, unless a file is emptied by being opened for something else than writing, which no rule is asked about."""
+    return (
+        _low(flags), Op(_ANY_BIT, _TRUNCATES, 0, 4), Op(_AND, _HOW), Op(_EQUAL, _TO_WRITE, 2, 0),
+        Op(_EQUAL, _TO_READ_AND_WRITE, 1, 0), _error(errno.EPERM),
+    )  # fmt: skip
 
 
 def _of_itself(argument: int) -> Block:

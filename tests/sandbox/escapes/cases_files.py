@@ -119,6 +119,8 @@ FILES = [
     files("append", "append", file),
     files("truncate", "truncate", file),
     files("open-truncating", "open_truncating", file),
+    files("open-truncating-to-read", "open_emptying", file, flags=os.O_RDONLY),
+    files("open-truncating-for-nothing", "open_emptying", file, flags=os.O_ACCMODE),
     files("create", "create", absent),
     files("create-far", "create", far(absent)),
     files("create-temporary", "create", removed(absent, "/tmp")),

@@ -174,6 +174,12 @@ def open_truncating(path: str) -> None:
 
 
 @attempt
+def open_emptying(path: str, flags: int) -> None:
+    """Without asking to write."""
+    os.close(os.open(path, flags | os.O_TRUNC))
+
+
+@attempt
 def write_mapped(path: str) -> None:
     fd = os.open(path, os.O_RDWR)
     with mmap.mmap(fd, 0) as view:

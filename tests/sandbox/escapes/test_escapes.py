@@ -14,16 +14,21 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from tests.sandbox.escapes.escape import Escape
+from tests.sandbox.escapes.escape import Escape, everybody
 from tests.sandbox.escapes.trial import CASES, outcomes
 
-from toolcrib.sandbox import bubblewrap, landlock
+from toolcrib.sandbox import _landlock, bubblewrap, landlock
 
 TIERS = ("landlock", "bubblewrap")
 ROOT = Path(__file__).parents[3]
 PYTHON = "/usr/bin/python3"
 STRANGER = 54321
 """A user who owns nothing."""
+SIGNALS = {
+    "processes-terminate", "processes-stop", "processes-signal-thread", "processes-signal-group",
+    "processes-signal-by-descriptor", "processes-signal-with-value", "processes-signal-by-owner",
+}  # fmt: skip
+"""What Landlock has held since Linux 6.12."""
 WITH_NETWORK = (
     "network-agent", "network-agent-by-link", "network-agent-datagram", "network-agent-abstract", "network-raw", "network-packet",
     "network-machine", "network-kernel-ciphers", "network-kernel-audit", "network-ring", "network-udp-as-for-32-bits",
@@ -94,6 +99,19 @@ def test_it_is_held(ran, tier: str, escape: Escape) -> None:
         pytest.skip(why)
     else:
         assert outcome.escaped, f"{tier} holds it after all: {outcome.said}"
+
+
+@pytest.mark.parametrize("version", [1, 2, 3, 4, 5])
+def test_an_older_landlock_holds_all_but_signals(monkeypatch, tmp_path: Path, version: int) -> None:
+    """K79: as the kernels of many a distribution have it (Linux 5.13, 5.19, 6.2, 6.7, 6.10)."""
+    if why := why_not("landlock"):
+        pytest.skip(f"landlock does not hold here: {why}")
+    if _landlock.version() < version:
+        pytest.skip(f"this kernel has version {_landlock.version()}")
+    monkeypatch.setattr(_landlock, "version", lambda: version)
+    tried = [each for each in CASES if each.lacks is not everybody and not each.is_gap("landlock")]
+    found = outcomes(tried, "landlock", str(tmp_path))
+    assert {name for name, outcome in found.items() if outcome.escaped} == SIGNALS
 
 
 def test_bubblewrap_has_no_gaps() -> None:

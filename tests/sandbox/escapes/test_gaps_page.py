@@ -7,7 +7,7 @@ from tests.sandbox.escapes.trial import CASES
 PAGE = (Path(__file__).parents[3] / "docs" / "confinement.md").read_text(encoding="utf-8")
 NAMED = {"metadata": "*What is said of your files.*"}
 """By the group of the cases."""
-ALSO = ("*Protected places, for a moment.*", "*What forgets its environment.*")
+ALSO = ("*Protected places, for a moment.*", "*Signals, before Linux 6.12.*", "*What forgets its environment.*")
 """Which no case can show, because it looks when all is over, or on a newer kernel."""
 
 
