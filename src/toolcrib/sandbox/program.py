@@ -59,8 +59,9 @@ class Program:
         limits = command.limits
         self._command = command
         self._poller = poller
-        self._gone: asyncio.Future[None] = poller.loop.create_future()
-        self._quiet: asyncio.Future[None] = poller.loop.create_future()
+        self._over: asyncio.Future[None] = poller.loop.create_future()
+        """It has exited, and nobody holds its output any more, or not for much longer."""
+        self._exited = False
         self._code = UNKNOWN
         self.failure: ToolError | None = None
         """Why nothing of it ran, if that came out only when it had ended."""
@@ -86,6 +87,7 @@ class Program:
         )
         self._open_streams = 2
         self._patience: asyncio.TimerHandle | None = None
+        """Until its output is watched; when it has exited, until nobody waits for that any longer."""
 
     @property
     def pid(self) -> int:
@@ -99,8 +101,8 @@ class Program:
         cut_off = False
         try:
             self._watch()
-            await self._gone
-            cut_off = await self._drain()
+            await self._over
+            cut_off = self._open_streams > 0
         except asyncio.CancelledError:
             await self._terminate()
             raise
@@ -128,6 +130,7 @@ class Program:
         self._patience = self._poller.loop.call_later(_PATIENCE_SECONDS, self._watch_output)
 
     def _watch_output(self) -> None:
+        self._patience = None
         for stream in self._streams:
             if stream.open:
                 self._poller.on_readable(stream.fd, partial(self._on_output, stream))
@@ -137,13 +140,27 @@ class Program:
             self._poller.forget(stream.fd)
             stream.close()
             self._open_streams -= 1
-            if not self._open_streams and not self._quiet.done():
-                self._quiet.set_result(None)
+            if not self._open_streams and self._exited:
+                self._note_over()
 
     def _on_exit(self) -> None:
+        """What it said last is read; whoever still holds its output has a moment."""
         self._process.close()  # it would tell again and again while the output is drained
-        if not self._gone.done():
-            self._gone.set_result(None)
+        self._exited = True
+        for stream in self._streams:
+            if stream.open:
+                self._on_output(stream)
+        if not self._open_streams:
+            self._note_over()
+            return
+        if self._patience is not None:
+            self._patience.cancel()
+            self._watch_output()
+        self._patience = self._poller.loop.call_later(DRAIN_SECONDS, self._note_over)
+
+    def _note_over(self) -> None:
+        if not self._over.done():
+            self._over.set_result(None)
 
     def _feed(self) -> None:
         """Write what the pipe takes. A program that does not want its input is in its right."""
@@ -164,22 +181,13 @@ class Program:
 
     # Ending
 
-    async def _drain(self) -> bool:
-        """The program is gone; whoever still holds its output has a moment. Says whether it had to be cut off."""
-        for stream in self._streams:
-            if stream.open:
-                self._on_output(stream)
-        if self._open_streams:
-            await asyncio.wait((self._quiet,), timeout=DRAIN_SECONDS)
-        return self._open_streams > 0
-
     async def _terminate(self) -> None:
-        """Ask the tree to end, give it a moment, then end it. `_finish` makes sure, also when this is interrupted."""
+        """Ask the tree to end, and give it a moment. Then `_finish` ends it, also when this is interrupted."""
+        if self._over.cancelled():  # with whoever waited for it
+            self._over = self._poller.loop.create_future()
         self._process.signal(signal.SIGTERM)
         signal_marked(self._command.mark, signal.SIGTERM)
-        await asyncio.wait((self._gone, self._quiet), timeout=GRACE_SECONDS)
-        self._process.signal(signal.SIGKILL)
-        await asyncio.wait((self._gone,), timeout=GRACE_SECONDS)
+        await asyncio.wait((self._over,), timeout=GRACE_SECONDS)
 
     def _finish(self) -> None:
         """Nothing of the program is left after this: no process, no descriptor."""
