@@ -17,7 +17,7 @@ from toolcrib.sandbox.choose import choose
 NAME = "confined"
 TITLE = "executable tool call, whole pipeline, in each tier"
 LANDLOCK_MARK, BUBBLEWRAP_MARK = 1.3, 1.2
-ROUNDS, CALLS = 40, 10
+ROUNDS, CALLS = 80, 10
 UNCONFINED, LANDLOCK, BUBBLEWRAP, BARE = "unconfined", "landlock", "bubblewrap", "bwrap alone, same flags"
 
 
