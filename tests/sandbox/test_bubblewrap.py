@@ -8,6 +8,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -333,6 +334,33 @@ def test_links_of_the_system_are_links(caged) -> None:
     links = [path for path in ("/bin", "/sbin", "/lib", "/lib64") if os.path.islink(path)]
     done = caged.sh('for path; do readlink "$path"; done; readlink /var/tmp; ls -A /run', *links)
     assert done.stdout.text().splitlines() == [*map(os.readlink, links), "/tmp"]
+
+
+@pytest.fixture
+def second() -> Iterator[str]:
+    """A directory in the other place for temporary files."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as path:
+        yield os.path.realpath(path)
+
+
+def test_a_workspace_may_lie_among_temporary_files(caged, second) -> None:
+    done = caged.sh("pwd; echo x > made; ls -A /var/tmp", cwd=second, cage={"workspace": second})
+    assert done.stdout.text().split() == [second, os.path.basename(second)], done.stderr.text()
+    assert os.listdir(second) == ["made"]
+
+
+def test_what_is_granted_may_lie_among_temporary_files(caged, second) -> None:
+    Path(second, "file").write_text("granted\n")
+    done = caged.sh('cat "$1/file"; echo x > /var/tmp/mine; ls -A "$1"', second, cage={"readable": (second,)})
+    assert done.stdout.text() == "granted\nfile\n", done.stderr.text()
+    assert not os.path.exists("/var/tmp/mine")
+
+
+def test_the_temporary_directory_of_a_call_may_lie_there(caged, second) -> None:
+    tmp = Path(second, "tmp")
+    tmp.mkdir()
+    about = {"TMPDIR": str(tmp)}
+    assert begin(caged, 'echo x > "$TMPDIR/made"; ls -A "$TMPDIR"', about, tmp).end() == "made\n"
 
 
 def test_what_hardly_a_program_looks_at_is_left_out(caged) -> None:

@@ -10,7 +10,7 @@ import os
 import re
 import threading
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import closing
 
 from ..core.errors import ToolError
 from . import seccomp, system
@@ -38,6 +38,8 @@ _TEMPORARY_BYTES = 512 << 20
 """Of /tmp and of the home, each; it is memory, taken as it is used."""
 _SHARED_BYTES = 64 << 20
 _HIDDEN_BYTES = 1 << 20
+_SECOND = "/var/tmp"
+"""The same as /tmp, unless something that is shown lies there."""
 _LEFT_OUT = ("/sys/devices/system/node", "/sys/fs/cgroup", "/sys/kernel/mm/transparent_hugepage")
 """Hardly a program looks there, and each of these costs every start something."""
 _OF_A_RUNTIME = re.compile(r"(.*/toolcrib-[^/]+)(?:/|$)")
@@ -69,9 +71,8 @@ def begin(cage: Cage, about: Start, *, tmp: str) -> tuple[int, int]:
     argv, cwd, env, streams, kept = about
     if cage.hosts:
         cage, argv = _by_way_of_the_proxy(cage, argv)
-    with ExitStack() as passing:
+    with closing(_Handed()) as handed:
         try:
-            handed = _Handed(passing)
             _packed(argv)
             mounts = _mounts(cage, tmp, env.get("HOME", ""), handed)
             words = [*_ALWAYS, *(() if cage.network else ("--unshare-net",)), *_flat(mounts)]
@@ -123,14 +124,16 @@ def canary() -> str:
 class _Handed:
     """Descriptors that bubblewrap is given, and that are closed here once it has them."""
 
-    def __init__(self, passing: ExitStack) -> None:
-        self._passing = passing
+    def __init__(self) -> None:
         self.descriptors: list[int] = []
 
     def take(self, fd: int) -> int:
-        self._passing.callback(os.close, fd)
         self.descriptors.append(fd)
         return fd
+
+    def close(self) -> None:
+        for fd in self.descriptors:
+            os.close(fd)
 
     def file(self, data: bytes) -> int:
         fd = self.take(os.memfd_create("toolcrib"))
@@ -166,7 +169,8 @@ def _mounts(cage: Cage, tmp: str, home: str, handed: _Handed) -> Mounts:
             mounts[path] = handed.place(path, "--bind-fd")
         except FileNotFoundError:  # granted, and not made yet
             pass
-    mounts[tmp] = handed.place(os.path.realpath(tmp), "--bind-fd")[:2] + (tmp,)
+    # Not by way of `place`: a link may lead to where all temporary files are, and from there on it is ours alone.
+    mounts[tmp] = "--bind-fd", str(handed.take(os.open(tmp, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC))), tmp
     return mounts
 
 
@@ -181,7 +185,7 @@ def _shielded(path: str, how: str, handed: _Handed) -> tuple[str, ...]:
 def _system(cage: Cage, tmp: str, home: str) -> Mounts:
     """What is the same for every start in this cage. Parents come before what lies in them: see `_flat`."""
     etc, whole = _etc(tmp)
-    key = (cage, home, etc)
+    key = (cage, home, etc, _is_in(tmp, [_SECOND]))
     mounts = _prepared.get(key)
     if mounts is None:
         own = [path for path in (cage.workspace, *cage.writable) if path]
@@ -200,10 +204,11 @@ def _system(cage: Cage, tmp: str, home: str) -> Mounts:
             mounts[cage.proxy] = ("--bind", cage.proxy, cage.proxy)
         mounts |= {path: _memory(path, _TEMPORARY_BYTES) for path in _private(home, [*own, *mounts])}
         mounts |= {"/dev/shm": _memory("/dev/shm", _SHARED_BYTES), "/run": ("--dir", "/run")}
-        mounts |= {"/var/tmp": ("--symlink", "/tmp", "/var/tmp")}
+        shown = any(_is_in(path, [_SECOND]) for path in (tmp, *mounts, *own))
+        mounts[_SECOND] = _memory(_SECOND, _TEMPORARY_BYTES) if shown else ("--symlink", "/tmp", _SECOND)
         while len(_prepared) >= _MOST_KEPT:
             _prepared.pop(next(iter(_prepared)))
-        _prepared[key] = mounts
+        mounts = _prepared[key] = dict(sorted(mounts.items()))  # so that sorting them again, with others, is quick
     return mounts
 
 
