@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolcrib.policy.argv import MAX_DEPTH, seen_through, unwrap
+from toolcrib.policy.argv import MAX_DEPTH, UNKNOWN, seen_through, unwrap
 from toolcrib.policy.programs import INTERPRETERS, hazards, is_interpreter, usage
 
 TAKEN_OFF = [
@@ -125,6 +125,12 @@ def test_a_doubt_of_the_text_is_a_doubt_of_the_whole(text: str) -> None:
 def test_nesting_has_a_limit() -> None:
     assert unwrap(["nohup"] * MAX_DEPTH + ["ls"]).doubts == ()
     assert unwrap(["nohup"] * (MAX_DEPTH + 1) + ["ls"]).doubts
+
+
+def test_what_is_nested_deeper_than_is_seen_through_might_be_anything() -> None:
+    assert seen_through(("sudo",) * MAX_DEPTH + ("ls",))[-1] == ("ls",)
+    assert ("ls",) not in seen_through(("sudo",) * (MAX_DEPTH + 2) + ("ls",))
+    assert UNKNOWN in seen_through(("sudo",) * (MAX_DEPTH + 2) + ("ls",))
 
 
 SEEN = [

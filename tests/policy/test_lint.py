@@ -6,16 +6,20 @@ from pathlib import Path
 import pytest
 
 from toolcrib.builtins import TOOLS
-from toolcrib.policy.lint import lint
+from toolcrib.policy.lint import Finding, lint
 from toolcrib.policy.load import Loader
 from toolcrib.sandbox.places import Places
 from toolcrib.store.yamltext import parse
 
 
-def found(text: str, workspace: Path) -> list[tuple[str, int | None]]:
+def findings(text: str, workspace: Path) -> list[Finding]:
     places = Places(str(workspace))
     rules = Loader(os.path.realpath(workspace), places).file(parse(text.encode(), "policy.yaml"), "user policy")
-    return [(finding.kind, finding.rule.origin.line) for finding in lint(rules, TOOLS, places)]
+    return list(lint(rules, TOOLS, places))
+
+
+def found(text: str, workspace: Path) -> list[tuple[str, int | None]]:
+    return [(finding.kind, finding.rule.origin.line) for finding in findings(text, workspace)]
 
 
 @pytest.mark.parametrize(
@@ -111,3 +115,9 @@ def test_what_lint_says_names_what_to_do(workspace: Path) -> None:
     )
     ((_, _, dead),) = oddities(workspace, "tool: no_such_tool, approval: ask")
     assert dead == "no tool on offer is meant by it; see the names with: toolcrib list"
+
+
+@pytest.mark.parametrize(("tool", "says"), [("run_command", "every command;"), ("'*'", "every tool and command,")])
+def test_what_is_too_broad_is_named(workspace: Path, tool: str, says: str) -> None:
+    (finding,) = findings(f"rules:\n- {{tool: {tool}, approval: preApproved}}\n", workspace)
+    assert says in finding.message

@@ -43,13 +43,16 @@ def around(workspace: Path) -> Surroundings:
 
 def test_it_says_all_there_is_to_say(around: Surroundings, workspace: Path) -> None:
     about = greet._replace(capabilities=Capabilities(writes_files=True, idempotent=True))
-    subjects = (Subject("write", (f"{workspace}/a",)), Subject("host", ("example.org",)))
+    subjects = (
+        Subject("write", (f"{workspace}/a",)), Subject("read", (f"{workspace}/b",)), Subject("host", ("example.org",))
+    )  # fmt: skip
     around = around._replace(variables=lambda tool: ("PATH",), secrets=lambda tool: ("PIN",))
     request = describe(question(*subjects, about=about, name="Bob"), subjects[:1], around)
     assert (request.asker, request.session, request.tool, request.tool_id) == ("mcp", "s-1", "greet", "function:greet")
     assert (request.description, request.reason, request.sandbox) == ("Greet somebody.", "a rule", "process")
     assert request.claims == ("writes files", "idempotent")
-    assert (request.files, request.hosts) == ((("write", f"{workspace}/a"),), ("example.org",))
+    assert request.files == (("write", f"{workspace}/a"), ("read", f"{workspace}/b"))
+    assert request.hosts == ("example.org",)
     assert (request.variables, request.secrets, request.arguments) == (("PATH",), ("PIN",), {"name": "Bob"})
     (asked,) = request.subjects
     assert asked.shown_wide == f"writing any file below {workspace} (protected places aside)"

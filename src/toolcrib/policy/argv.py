@@ -25,7 +25,7 @@ from .wrappers import (
     base_name,
 )
 
-__all__ = ["MAX_DEPTH", "WRAPPERS", "Unwrapped", "seen_through", "unwrap"]
+__all__ = ["MAX_DEPTH", "UNKNOWN", "WRAPPERS", "Unwrapped", "seen_through", "unwrap"]
 
 MAX_DEPTH = 8
 MAX_SEEN = 512

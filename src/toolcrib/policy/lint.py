@@ -70,10 +70,12 @@ def _too_much(rule: Rule) -> Iterator[Finding]:
                 message = f"`{pattern}` pre-approves {program}, which runs other programs"
                 yield Finding("interpreter", rule, f"{message}; wrappers are seen through: name what they run")
     whole = not rule.narrow and not rule.arguments
-    if whole and any(pattern.matches(COMMAND_TOOL) for pattern in rule.tools):
+    if whole and any(pattern.text == "*" for pattern in rule.tools):
+        yield Finding(
+            "broad", rule, "it pre-approves every tool and command, also those that come later; name the tools"
+        )
+    elif whole and any(pattern.matches(COMMAND_TOOL) for pattern in rule.tools):
         yield Finding("broad", rule, f"it pre-approves every command; add `command:` to say which of {COMMAND_TOOL}'s")
-    elif whole and any(pattern.text == "*" for pattern in rule.tools):
-        yield Finding("broad", rule, "it pre-approves every tool, also those that come later")
 
 
 def _against_each_other(rules: Sequence[Rule]) -> Iterator[Finding]:
