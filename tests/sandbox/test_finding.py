@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from toolcrib.sandbox import finding
-from toolcrib.sandbox.finding import INSTALLED, LINK, OTHER, REPOSITORY, Place, find
+from toolcrib.sandbox.finding import INSTALLED, LED, LINK, OTHER, REPOSITORY, STEPS, Place, find
 
 SETTLED = 10**18
 """A time long ago, in nanoseconds."""
@@ -45,6 +45,7 @@ def kinds(workspace: Path) -> list[tuple[str, str]]:
     return [(place.path, place.kind) for place in found]
 
 
+UNDER_WAY = "what git is in the middle of, and goes on with"
 GIT = "git's own files, whose settings and hooks run programs"
 
 
@@ -68,15 +69,41 @@ def test_names_are_told_in_any_case_and_with_the_directories_above(workspace: Pa
 def test_of_a_repository_the_parts_that_run_programs(workspace: Path) -> None:
     make(workspace, ".git/HEAD", ".git/index", ".git/objects/aa/", ".git/refs/", ".git/config", ".git/Hooks/x")
     make(workspace, ".git/info/", ".git/config.worktree", ".git/commondir", ".git/gitdir", ".git/modules/x/config")
-    make(workspace, ".git/worktrees/", ".git/.vscode/", "sub/.GIT/config", "file/.git")
+    make(workspace, ".git/worktrees/", ".git/.vscode/", "sub/.GIT/config", "file/.git", ".git/sequencer/todo")
+    for name in ("rebase-merge", "rebase-apply"):
+        make(workspace, f".git/{name}/git-rebase-todo")
     assert find(str(workspace)) == [
         Place(".git", GIT, REPOSITORY),
         *(Place(f".git/{name}", GIT) for name in ("Hooks", "commondir", "config", "config.worktree", "gitdir", "info")),
-        *(Place(f".git/{name}", GIT) for name in ("modules", "worktrees")),
+        Place(".git/modules", GIT),
+        *(Place(f".git/{name}", UNDER_WAY, STEPS) for name in ("rebase-apply", "rebase-merge", "sequencer")),
+        Place(".git/worktrees", GIT),
         Place("file/.git", GIT),
         Place("sub/.GIT", GIT, REPOSITORY),
         Place("sub/.GIT/config", GIT),
     ]
+
+
+def test_no_link_in_a_repository_is_followed_by_git_unseen(workspace: Path) -> None:
+    """Git writes messages, indexes and logs to where a link leads. Only of a HEAD that is one it makes another."""
+    make(workspace, ".git/refs/heads/", ".git/logs/refs/heads/main", "bare/HEAD", "bare/objects/", "bare/refs/")
+    make(workspace, "bare/logs/HEAD", "file/.git/logs", "logs/refs/")
+    links = [".git/COMMIT_EDITMSG", ".git/hooks", ".git/HEAD", ".git/refs/heads/main", ".git/logs/refs/heads/side"]
+    for name in (*links, ".git/logs/HEAD", "bare/index", "bare/logs/refs", "logs/refs/HEAD"):
+        (workspace / name).symlink_to("/somewhere/else")
+    assert kinds(workspace) == [
+        (".git", REPOSITORY),
+        (".git/COMMIT_EDITMSG", LED),
+        (".git/hooks", LINK),
+        ("bare/index", LED),
+        ("file/.git", REPOSITORY),
+        (".git/logs/HEAD", LED),
+        ("bare/logs/refs", LED),
+        (".git/logs/refs/heads/side", LED),
+    ]
+    assert {place.why for place in find(str(workspace)) if place.kind == LED} == {
+        "a link in git's own files, which git writes through"
+    }
 
 
 @pytest.mark.parametrize("missing", ["", "HEAD", "objects/", "refs/"])

@@ -82,6 +82,14 @@ def test_what_a_link_leads_to_is_shielded_where_it_is_in_the_workspace(work: Pat
     assert shielded(work) == {"conf": READ_ONLY}
 
 
+def test_what_a_link_in_a_repository_leads_to_can_be_written_to(work: Path) -> None:
+    """Some lend a repository its objects, or its log, from another; only that it leads there must stay so."""
+    make(work, ".git/HEAD", "other/objects/x", "other/hooks/x")
+    for name in ("objects", "hooks"):
+        (work / ".git" / name).symlink_to(f"../other/{name}")
+    assert shielded(work) == {".git": FIXED, "other/hooks": READ_ONLY}
+
+
 def test_only_so_many_are_shielded_the_nearest(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shield, "MOST", 3)
     make(work, ".a/.envrc", ".b/deep/.envrc", ".npmrc", ".envrc", ".vscode/")

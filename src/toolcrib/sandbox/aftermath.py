@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from . import originals
 from ._beneath import holding, is_below
 from .cage import BUBBLEWRAP, UNCONFINED, Cage
-from .finding import INSTALLED, LINK, REPOSITORY, Place, find, whereabouts
+from .finding import INSTALLED, OF_COMMANDS, REPOSITORY, Place, find, whereabouts
 from .originals import Entries, Stamp
 from .repository import is_plain
 
@@ -188,6 +188,8 @@ def put_aside(seen: Seen, into: Callable[[], str]) -> list[PutAside]:
             continue
         if any(place.path.startswith(each.path + "/") for each in done if each.moved_to and not each.back):
             continue
+        if seen.installs and place.kind in OF_COMMANDS:
+            continue
         was = seen.places.get(place.path)
         if was is None and place.kind == REPOSITORY and is_plain(seen.workspace, place.path):
             fresh.append(place.path)
@@ -210,7 +212,7 @@ def _put_back(seen: Seen, was: Was, into: Callable[[], str]) -> PutAside | None:
     """Make a place again what it was, as far as that was kept."""
     workspace, place = seen.workspace, was.place
     if was.entries is None:
-        if (place.kind == INSTALLED and seen.installs) or was.stamps == originals.stamps(workspace, place.path):
+        if was.stamps == originals.stamps(workspace, place.path):
             return None
         return PutAside(place.path, "", place.why)
     if place.kind == REPOSITORY:
@@ -234,7 +236,7 @@ def _identity(workspace: str, place: Place) -> Identity:
     path = f"{workspace}/{place.path}"
     try:
         now = os.lstat(path)
-        target = os.readlink(path) if place.kind == LINK else ""
+        target = os.readlink(path) if stat.S_ISLNK(now.st_mode) else ""
     except OSError:
         return _GONE
     return now.st_dev, now.st_ino, stat.S_IFMT(now.st_mode), target

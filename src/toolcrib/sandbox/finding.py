@@ -23,16 +23,25 @@ _UNSETTLED_NS = 50_000_000
 
 _GIT = frozenset(("config", "config.worktree", "hooks", "info", "commondir", "gitdir", "modules", "worktrees"))
 """What in a repository names or holds programs. The rest changes with every commit."""
+_UNDER_WAY = frozenset(("rebase-merge", "rebase-apply", "sequencer"))
+"""What git goes on with when it is told to: a list of steps, of which one may run a program."""
+_REPLACED = "head"
+"""Git puts a new one in its place, and writes to whatever else a link in a repository leads to."""
 _A_REPOSITORY = frozenset(("HEAD", "objects", "refs"))
 _OF_AN_ENVIRONMENT = frozenset(("bin", "scripts"))
 _INSIDE_AN_ENVIRONMENT = frozenset(("lib", "lib64", "include", "share"))
 _WHY_GIT = "git's own files, whose settings and hooks run programs"
+_WHY_UNDER_WAY = "what git is in the middle of, and goes on with"
+_WHY_LED = "a link in git's own files, which git writes through"
 _WHY_PROGRAMS = "the programs of a Python environment"
 _WHY_FOUND_FIRST = "programs that are found before others"
 
-REPOSITORY, LINK, INSTALLED, OTHER = "repository", "link", "installed", "other"
-"""Kinds: a git directory, of which only parts are protected; a link; what an installation makes; all else."""
-_TREE, _GIT_DIRECTORY, _MODULES = "tree", "git", "modules"
+REPOSITORY, LINK, LED, INSTALLED, STEPS, OTHER = "repository", "link", "led", "installed", "steps", "other"
+"""Kinds: a git directory, of which only parts are protected; a link to what is protected; a link to what is not, but
+must lead nowhere else; what an installation makes; what git is in the middle of; all else."""
+OF_COMMANDS = (INSTALLED, STEPS)
+"""What people make by typing commands, and such commands may change."""
+_TREE, _GIT_DIRECTORY, _LOGS, _MODULES = "tree", "git", "logs", "modules"
 
 
 class Place(NamedTuple):
@@ -98,8 +107,12 @@ def _look(workspace: str, path: str, kind: str, known: _Held | None) -> _Held | 
         return None
     settled = time.time_ns() - now.st_mtime_ns > _UNSETTLED_NS
     if kind == _GIT_DIRECTORY:
-        places = [Place(f"{path}/{name}", _WHY_GIT) for name in sorted(listed) if fold(name) in _GIT]
-        return _Held(identity, settled, tuple(places), ())
+        parts = (_of_git(f"{path}/{name}", listed[name]) for name in sorted(listed))
+        return _Held(identity, settled, tuple(filter(None, parts)), _logs(path, listed))
+    if kind == _LOGS:
+        inside = [(f"{path}/{name}", listed[name]) for name in sorted(listed)]
+        led = tuple(Place(each, _WHY_LED, LED) for each, what in inside if what == stat.S_IFLNK)
+        return _Held(identity, settled, led, tuple((each, _LOGS) for each, what in inside if what == stat.S_IFDIR))
     if kind == _MODULES:
         places = [Place(f"{path}/{name}", _WHY_FOUND_FIRST, INSTALLED) for name in listed if fold(name) == ".bin"]
         return _Held(identity, settled, tuple(places), ())
@@ -130,6 +143,21 @@ def _kind(entry: "os.DirEntry[str]") -> int:
     return stat.S_IFDIR if entry.is_dir(follow_symlinks=False) else stat.S_IFREG
 
 
+def _of_git(path: str, kind: int) -> Place | None:
+    """What lies right in a git directory, if it is protected."""
+    name = fold(path.rpartition("/")[2])
+    if name in _GIT:
+        return Place(path, _WHY_GIT, LINK if kind == stat.S_IFLNK else OTHER)
+    if kind == stat.S_IFLNK:
+        return None if name == _REPLACED else Place(path, _WHY_LED, LED)
+    return Place(path, _WHY_UNDER_WAY, STEPS) if name in _UNDER_WAY else None
+
+
+def _logs(path: str, listed: dict[str, int]) -> tuple[tuple[str, str], ...]:
+    """What git appends a line to with each commit, some of whose words anybody may choose."""
+    return ((f"{path}/logs", _LOGS),) if listed.get("logs") == stat.S_IFDIR else ()
+
+
 def _sorted_out(path: str, listed: dict[str, int]) -> tuple[tuple[Place, ...], tuple[tuple[str, str], ...]]:
     """The protected of these names, and the directories among the others."""
     places: list[Place] = []
@@ -141,7 +169,11 @@ def _sorted_out(path: str, listed: dict[str, int]) -> tuple[tuple[Place, ...], t
         folded, directory = fold(name), listed[name] == stat.S_IFDIR
         inside = f"{path}/{name}" if path else name
         why = why_named([*above, folded])
-        if listed[name] == stat.S_IFLNK:
+        if bare and (part := _of_git(inside, listed[name])):
+            places.append(part)
+        elif bare and folded == "logs":
+            below.append((inside, _LOGS))
+        elif listed[name] == stat.S_IFLNK:
             if why:
                 places.append(Place(inside, why, LINK))
         elif folded == ".git" and directory:
@@ -150,9 +182,8 @@ def _sorted_out(path: str, listed: dict[str, int]) -> tuple[tuple[Place, ...], t
         elif why:
             installed = folded.endswith(".pth") or folded == "pyvenv.cfg"
             places.append(Place(inside, why, INSTALLED if installed else OTHER))
-        elif bare:
-            if folded in _GIT:
-                places.append(Place(inside, _WHY_GIT))
+        elif bare:  # whatever else is in one is git's
+            continue
         elif environment and folded in _OF_AN_ENVIRONMENT:
             places.append(Place(inside, _WHY_PROGRAMS, INSTALLED))
         elif directory and not (environment and folded in _INSIDE_AN_ENVIRONMENT):

@@ -62,7 +62,20 @@ def _names_are_plain(top: int) -> bool:
         not inside.get("branches")  # an old form of remotes
         and all(name.endswith(".sample") and kind == stat.S_IFREG for name, kind in inside.get("hooks", {}).items())
         and inside.get("info", {}).items() <= {("exclude", stat.S_IFREG)}
+        and ("logs" not in kinds or _has_no_link(top, "logs"))
     )
+
+
+def _has_no_link(top: int, path: str) -> bool:
+    """Git appends to logs, also through a link."""
+    queue = [path]
+    for each in queue:
+        for name, kind in _kinds(top, each).items():
+            if kind == stat.S_IFDIR and len(queue) < _MOST_NAMES:
+                queue.append(f"{each}/{name}")
+            elif kind != stat.S_IFREG:
+                return False
+    return True
 
 
 def _kinds(top: int, path: str) -> dict[str, int]:

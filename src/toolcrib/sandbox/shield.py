@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ._beneath import is_below
 from .cage import BUBBLEWRAP, Cage
-from .finding import INSTALLED, LINK, REPOSITORY, find
+from .finding import LED, LINK, OF_COMMANDS, REPOSITORY, find
 from .grantable import KEYS
 
 MOST = 256
@@ -35,7 +35,7 @@ def shields(cage: Cage) -> Iterator[Shield]:
         return
     count = 0
     for place in find(cage.workspace):
-        if cage.installs and place.kind == INSTALLED:
+        if place.kind == LED or (cage.installs and place.kind in OF_COMMANDS):
             continue
         path = f"{cage.workspace}/{place.path}"
         if place.kind == LINK:  # a mount would go where it leads, so where it leads is what is mounted
