@@ -9,6 +9,8 @@ import time
 import pytest
 from tests.soak import turns
 
+from toolcrib.sandbox import program
+
 COMET = """
 import os, sys, time
 os.setsid()
@@ -37,7 +39,7 @@ def test_a_grandchild_that_holds_the_output_does_not_hold_the_call(yard, holder)
     done = yard.run(holder)
     took = time.monotonic() - began
     assert (done.code, done.stdout.head, done.cut_off) == (0, b"done\n", True)
-    assert took < 0.5
+    assert took < 5  # it sleeps for a minute
     assert yard.left() == []
 
 
@@ -55,14 +57,18 @@ def test_waiting_for_it_costs_no_processor_time(yard, holder) -> None:
     assert time.process_time() - before < 0.1
 
 
-def test_output_written_by_a_descendant_during_the_drain_is_kept(yard) -> None:
-    """ "a third 20 s on `sleep 20 & echo`" """
+def test_output_written_by_a_descendant_during_the_drain_is_kept(yard, monkeypatch) -> None:
+    monkeypatch.setattr(program, "DRAIN_SECONDS", 20)
     done = yard.sh("(sleep 0.05; echo late) & echo early")
     assert (done.stdout.head, done.cut_off) == (b"early\nlate\n", False)
+
+
+def test_a_descendant_that_goes_on_holding_the_output_is_cut_off(yard) -> None:
+    """ "a third 20 s on `sleep 20 & echo`" """
     began = time.monotonic()
     done = yard.sh("sleep 20 & echo")
     assert (done.stdout.head, done.cut_off) == (b"\n", True)
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < 10
 
 
 def test_a_descendant_without_our_output_is_ended_too(yard, until, tmp_path) -> None:
@@ -183,7 +189,7 @@ def test_one_that_hides_from_us_does_not_hold_the_call(yard, tmp_path) -> None:
     began = time.monotonic()
     done = yard.sh("env -i setsid sh -c 'echo $$; exec sleep 60' & echo up")
     assert (done.code, done.cut_off) == (0, True)
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < 10
     hidden = [int(word) for word in done.stdout.head.split() if word != b"up"]
     for pid in hidden:
         os.kill(pid, signal.SIGKILL)

@@ -161,12 +161,13 @@ def test_one_that_cannot_be_started_costs_nothing(bench) -> None:
     assert asyncio.run(failed()) <= 3  # what the first use opens and keeps
 
 
-def test_closing_lets_a_good_one_end_by_itself(bench, tmp_path) -> None:
+def test_closing_lets_a_good_one_end_by_itself(bench, tmp_path, monkeypatch) -> None:
     """The end of its input is the sign; nothing is sent to it that it must expect."""
+    monkeypatch.setattr(lending, "GRACE_SECONDS", 30)
     asyncio.run(bench.ask(f"trap 'echo asked > asked' TERM; {ECHO}; sleep 0.05; echo done > done"))
     began = time.monotonic()
     bench.sandbox.close()
-    assert time.monotonic() - began < 0.45
+    assert time.monotonic() - began < 20
     assert (tmp_path / "done").exists() and not (tmp_path / "asked").exists()
 
 
