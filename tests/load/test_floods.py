@@ -1,7 +1,9 @@
 """Fifty programs that print far more than anybody wants, at once: memory and disk stay within their bounds."""
 
+from collections.abc import Callable
 from typing import Any
 
+import pytest
 from tests.soak import turns
 
 from toolcrib.core.limits import ARTIFACT_BYTES
@@ -17,10 +19,14 @@ fi
 """
 
 
-def test_fifty_programs_print_at_once_and_the_caller_stays_small(place: Any) -> None:
+@pytest.mark.parametrize("tier", ["process", "landlock", "bubblewrap"])
+def test_fifty_programs_print_at_once_and_the_caller_stays_small(
+    tier: str, place: Any, needs_tier: Callable[[str], None]
+) -> None:
     """K49, I7: what is kept follows from the limits, not from what programs say."""
+    needs_tier(tier)
     (place.home / "config.yaml").write_text(
-        "approval: {default: preApproved}\nsandbox: process\ncustom_tools: {timeout: 30m}\n"
+        f"approval: {{default: preApproved}}\nsandbox: {tier}\ncustom_tools: {{timeout: 30m}}\n"
     )
     (place.home / "tools").mkdir()
     (place.home / "tools" / "flood").write_text(FLOOD)

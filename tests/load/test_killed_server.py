@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.soak import turns
 
-KILLS = {"mcp": turns(200, 10), "grpc": turns(200, 6)}
+KILLS = turns(200, 8)
 RECOVERY_SECONDS = 2.0
 EFFECT = """#!/bin/sh
 if [ "$1" = description ]; then
@@ -24,16 +24,21 @@ echo "$id"
 """
 
 
-@pytest.mark.parametrize("door", ["mcp", "grpc"])
-def test_a_server_is_killed_at_random_moments(door: str, place: Any, needs_door: Callable[[str], None]) -> None:
+@pytest.mark.parametrize(
+    ("door", "tier"), [("mcp", "process"), ("grpc", "process"), ("mcp", "landlock"), ("mcp", "bubblewrap")]
+)
+def test_a_server_is_killed_at_random_moments(
+    door: str, tier: str, place: Any, needs_door: Callable[[str], None], needs_tier: Callable[[str], None]
+) -> None:
     """I7, I8: and a call that was begun and has no end is not run again, but said to be unknown."""
     needs_door(door)
-    (place.home / "config.yaml").write_text("approval: {default: preApproved}\nsandbox: process\n")
+    needs_tier(tier)
+    (place.home / "config.yaml").write_text(f"approval: {{default: preApproved}}\nsandbox: {tier}\n")
     (place.home / "tools").mkdir()
     (place.home / "tools" / "effect").write_text(EFFECT)
     (place.home / "tools" / "effect").chmod(0o755)
     seed = os.urandom(4).hex()
-    told = place.run("killed_server.py", door, place.home, place.workspace, KILLS[door], seed)
+    told = place.run("killed_server.py", door, place.home, place.workspace, KILLS, seed)
     wrong = {
         key: told[key]
         for key in ("other_codes", "lost_records", "lost_effects", "repeated", "audit", "left")
