@@ -2,6 +2,7 @@
 
 import os
 import random
+from array import array
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from tests.soak import turns
 
 from toolcrib.codeindex import listing, settle
 from toolcrib.codeindex.examine import examine
+from toolcrib.codeindex.segment import STAMP, UNSURE
 from toolcrib.codeindex.settle import SourceTree, Work
 from toolcrib.codeindex.snapshot import Snapshot
 from toolcrib.codeindex.view import View
@@ -49,9 +51,12 @@ class Tree:
 
     def rest(self) -> None:
         """Settle until all is old enough to be believed, which is a tenth of a second."""
-        before = self.settle()
-        while (now := self.settle()) is not before:
-            before = now
+        while any(is_unsure(stamps) for known in [self.settle()] for stamps in (known.stamps, known.watched.stamps)):
+            pass
+
+
+def is_unsure(stamps: "array[int]") -> bool:
+    return any(tuple(stamps[at : at + STAMP]) == UNSURE for at in range(0, len(stamps), STAMP))
 
 
 @pytest.fixture
