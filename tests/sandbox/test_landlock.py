@@ -6,8 +6,10 @@ import gc
 import json
 import os
 import resource
+import shutil
 import signal
 import socket
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -391,6 +393,86 @@ def test_no_signal_leaves(ground) -> None:
     assert held == []
 
 
+SIGNALS = """
+import ctypes, fcntl, struct
+calls, signal, host, threads = %r, %d, %d, %r
+libc = ctypes.CDLL(None, use_errno=True)
+def call(name, *args):
+    if libc.syscall(ctypes.c_long(calls[name]), *args) < 0: raise OSError(ctypes.get_errno(), name)
+def info(): return ctypes.create_string_buffer(struct.pack("iiiiii", signal, 0, -1, 0, os.getpid(), os.getuid()), 128)
+pair, _ = socket.socketpair()
+ways = {
+    "kill": lambda tid: os.kill(tid, signal),
+    "tkill": lambda tid: call("tkill", tid, signal),
+    "tgkill": lambda tid: call("tgkill", host, tid, signal),
+    "rt_sigqueueinfo": lambda tid: call("rt_sigqueueinfo", tid, signal, info()),
+    "rt_tgsigqueueinfo": lambda tid: call("rt_tgsigqueueinfo", host, tid, signal, info()),
+    "fcntl": lambda tid: fcntl.fcntl(pair, 8, tid),
+    "fcntl by description": lambda tid: fcntl.fcntl(pair, 15, struct.pack("ii", 0, tid)),
+    "ioctl": lambda tid: fcntl.ioctl(pair, 0x8901, struct.pack("i", tid)),
+    "ioctl as of sockets": lambda tid: fcntl.ioctl(pair, 0x8902, struct.pack("i", tid)),
+}
+print(json.dumps({way: sorted({tried(lambda: act(tid)) for tid in threads}) for way, act in ways.items()}))
+"""
+
+
+def test_no_signal_reaches_the_thread_that_started_it(ground) -> None:
+    """It has the rights of the program, and a signal to it is one to the whole of the host."""
+    others = set(os.listdir("/proc/self/task"))
+    ground.sh("true")
+    starters = [int(name) for name in set(os.listdir("/proc/self/task")) - others]
+    assert starters
+    held: list[int] = []
+    before = signal.signal(signal.SIGUSR1, lambda *_: held.append(1))
+    try:
+        known = {name: numbers(machine())[name] for name in ("tkill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo")}
+        told = ground.python(SIGNALS % (known, signal.SIGUSR1, os.getpid(), starters))
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert set(map(tuple, told.values())) == {("EPERM",)}, told
+    assert held == []
+
+
+@pytest.mark.skipif(machine() != "x86_64", reason="the arguments of clone are in another order")
+def test_what_a_program_starts_is_its_own_child_and_never_ours(ground) -> None:
+    """We would not collect it, and what it leaves of itself would stay for as long as we do."""
+    text = """
+import ctypes
+libc = ctypes.CDLL(None, use_errno=True)
+sibling = libc.syscall(56, 0x8000 | 17, 0, 0, 0, 0)
+if sibling == 0: os._exit(0)
+print(json.dumps([sibling, errno.errorcode[ctypes.get_errno()]]))"""
+    assert ground.python(text) == [-1, "EPERM"]
+
+
+FIRST_OF_ALL = """
+import asyncio, os, sys, time
+from toolcrib.core.process import Command
+from toolcrib.sandbox.cage import LANDLOCK, Cage
+from toolcrib.sandbox.confined import Confined
+from toolcrib.sandbox.processes import Processes
+assert os.getpid() == 1
+processes = Processes("first-of-all")
+text = "setsid sh -c ': > up; exec env -i sleep 600' >/dev/null 2>&1 & until [ -e up ]; do :; done; echo ran"
+command = Command(("/bin/sh", "-c", text), sys.argv[1], "mark-1", {"PATH": "/usr/bin:/bin"})
+done = asyncio.run(Confined(processes, Cage(LANDLOCK, sys.argv[1])).exec(command))
+assert done.stdout.head == b"ran\\n", done
+left = [open(f"/proc/{pid}/cmdline").read() for pid in os.listdir("/proc") if pid.isdigit() and pid != "1"]
+processes.close()
+print([each for each in left if "sleep" in each])
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes a namespace of processes like this")
+@pytest.mark.skipif(shutil.which("unshare") is None, reason="there is no unshare here")
+def test_as_the_first_process_of_a_container_it_ends_what_hides(ground) -> None:
+    """I7: then there is nobody else to ask whether signals stay inside."""
+    argv = ["unshare", "--pid", "--fork", "--mount-proc", sys.executable, "-c", FIRST_OF_ALL, str(ground.workspace)]
+    env = {**os.environ, "TMPDIR": str(ground.outside)}
+    done = subprocess.run(argv, env=env, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr
+
+
 def test_the_limits_of_the_caller_cannot_be_changed(ground) -> None:
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     text = f"import resource\nprint(json.dumps(tried(lambda: resource.prlimit({os.getpid()}, resource.RLIMIT_NOFILE, (5, 5)))))"
@@ -514,7 +596,7 @@ def restricted(*rules: tuple[str, int, bool], network: bool = False, contained: 
     """A thread that can reach nothing else."""
     ruleset = _landlock.make_ruleset(rules, network=network)
     try:
-        return Restricted(ruleset, seccomp.program(network=network, contained=contained))
+        return Restricted(ruleset, lambda thread: seccomp.program(network=network, contained=contained))
     finally:
         os.close(ruleset)
 

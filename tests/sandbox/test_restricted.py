@@ -28,7 +28,7 @@ def restricted() -> Restricted:
     rules = [(path, _landlock.READING, True) for path in ("/usr", "/bin", "/lib", "/lib64")]
     ruleset = _landlock.make_ruleset(rules, network=False)
     try:
-        return Restricted(ruleset, seccomp.program(network=False, contained=False))
+        return Restricted(ruleset, lambda thread: seccomp.program(network=False, contained=False))
     finally:
         os.close(ruleset)
 
@@ -102,14 +102,14 @@ def test_without_room_for_a_thread_it_is_said(monkeypatch) -> None:
 
     monkeypatch.setattr(_thread, "start_new_thread", full)
     with pytest.raises(ToolError, match="can't start new thread") as failure:
-        Restricted(-1, b"")
+        Restricted(-1, lambda thread: b"")
     assert (failure.value.code, failure.value.before_effect) == ("RESOURCE_EXHAUSTED", True)
 
 
 def test_one_that_could_not_be_restricted_is_ended() -> None:
     """That it is gone is seen to after every test."""
     with pytest.raises(OSError, match="landlock_restrict_self") as failure:
-        Restricted(-1, b"")
+        Restricted(-1, lambda thread: b"")
     assert failure.value.errno == errno.EBADF
 
 

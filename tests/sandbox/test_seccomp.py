@@ -218,6 +218,51 @@ def test_a_program_schedules_itself_and_nobody_else(machine, high) -> None:
 
 
 @pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("high", [0, HIGH], ids=["plain", "high-bits"])
+def test_no_signal_is_sent_to_the_thread_that_starts_it(machine, high) -> None:
+    thread, other = 4711, 4712
+    arch = ARCHITECTURES[machine]
+    code = seccomp.program(network=False, contained=False, starter=thread, arch=machine)
+
+    def said(name: str, *args: int) -> str:
+        return verdict(code, arch=arch, number=numbers(machine)[name], args=tuple(arg | high for arg in args))
+
+    ways: list[tuple[str, tuple[int, ...]]] = [
+        ("kill", ()), ("tkill", ()), ("tgkill", (77,)), ("rt_sigqueueinfo", ()), ("rt_tgsigqueueinfo", (77,)),
+        ("pidfd_open", ()), ("fcntl", (3, 8)),
+    ]  # fmt: skip
+    assert {name: said(name, *first, thread, 9) for name, first in ways} == {name: "EPERM" for name, _ in ways}
+    assert {name: said(name, *first, other, 9) for name, first in ways} == {name: ALLOW for name, _ in ways}
+    assert [said("fcntl", 3, 15), said("ioctl", 3, 0x8901), said("ioctl", 3, 0x8902)] == ["EPERM"] * 3
+    assert [said("ioctl", 3, how) for how in (0x5412, 0x541C, 0x5401)] == ["EPERM", "EPERM", ALLOW]
+    assert [said("fcntl", 3, how, thread) for how in (1, 2, 4, 1032)] == [ALLOW] * 4
+    assert said("socket", INET, STREAM) == judge("socket", INET, STREAM, machine=machine)
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("high", [0, HIGH], ids=["plain", "high-bits"])
+def test_a_pair_of_datagrams_could_be_led_on_to_a_socket_of_this_machine(machine, high) -> None:
+    def made(kind: int, *, contained: bool) -> str:
+        return judge("socketpair", UNIX | high, kind | high, machine=machine, contained=contained)
+
+    assert [made(kind, contained=False) for kind in (STREAM, 5, STREAM | 0o2004000)] == [ALLOW] * 3
+    assert [made(kind, contained=False) for kind in (DGRAM, RAW, DGRAM | 0o2000000, 0, 4)] == ["EACCES"] * 5
+    assert made(DGRAM, contained=True) == ALLOW
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_newer_calls_that_landlock_is_not_asked_about_do_not_exist(machine) -> None:
+    calls = ("file_getattr", "file_setattr", "listmount", "statmount")
+    assert {judge(name, machine=machine) for name in calls} == {"ENOSYS"}
+    assert {judge(name, machine=machine, contained=True) for name in calls} == {ALLOW}
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_a_child_of_ours_is_made_only_where_we_are_out_of_reach(machine) -> None:
+    assert [judge("clone", 0x8000 | 17, machine=machine, contained=each) for each in (False, True)] == ["EPERM", ALLOW]
+
+
+@pytest.mark.parametrize("machine", MACHINES)
 def test_shared_memory_and_queues_only_where_they_are_its_own(machine) -> None:
     assert {judge(name, machine=machine) for name in SHARED.split()} == {"EACCES"}
     assert {judge(name, machine=machine, contained=True) for name in SHARED.split()} == {ALLOW}

@@ -47,8 +47,13 @@ class Restricted:
     Restricting costs as much as a third of a start, so the thread is kept for the next program with the same rights.
     """
 
-    def __init__(self, ruleset: int, calls: bytes) -> None:
-        """Raises: `OSError`, it could not be restricted; `ToolError`, there is no room for a thread."""
+    def __init__(self, ruleset: int, calls: Callable[[int], bytes]) -> None:
+        """`calls` makes the filter for a thread of this number.
+
+        Raises:
+            OSError: it could not be restricted.
+            ToolError: there is no room for a thread, or no filter.
+        """
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         try:
             _thread.start_new_thread(_work, (self._jobs,))
@@ -56,7 +61,7 @@ class Restricted:
             message = f"not started: {exc}; try again when less is running"
             raise ToolError(message, code="RESOURCE_EXHAUSTED", before_effect=True) from None
         try:
-            self.do(lambda: _landlock.restrict_this_thread(ruleset, calls))
+            self.do(lambda: _landlock.restrict_this_thread(ruleset, calls(_thread.get_native_id())))
         except BaseException:  # it is not restricted, or not wholly: nothing is ever asked of it
             self.end()
             raise
@@ -183,7 +188,7 @@ def _scoped() -> bool:
     """Whether processes outside are out of reach; asked of whoever started this one, or of the first of all."""
     if not _landlock.keeps_signals():
         return False
-    for pid in {os.getppid(), 1} - {0}:
+    for pid in {os.getppid(), 1} - {0, os.getpid()}:
         try:
             os.kill(pid, 0)
         except OSError:

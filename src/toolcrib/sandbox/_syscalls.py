@@ -24,6 +24,9 @@ TABLE = """
     fchmod                91   52
     fchmodat             268   53
     fchmodat2            452  452
+    fcntl                 72   25
+    file_getattr         468  468
+    file_setattr         469  469
     finit_module         313  273
     fsconfig             431  431
     fsmount              432  432
@@ -41,9 +44,11 @@ TABLE = """
     kexec_file_load      320  294
     kexec_load           246  104
     keyctl               250  219
+    kill                  62  129
     landlock_add_rule    445  445
     landlock_create_ruleset 444 444
     landlock_restrict_self  446 446
+    listmount            458  458
     lookup_dcookie       212   18
     mknod                133    -
     mknodat              259   33
@@ -67,6 +72,7 @@ TABLE = """
     perf_event_open      298  241
     personality          135   92
     pidfd_getfd          438  438
+    pidfd_open           434  434
     pivot_root           155   41
     prctl                157  167
     prlimit64            302  261
@@ -77,6 +83,8 @@ TABLE = """
     quotactl_fd          443  443
     reboot               169  142
     request_key          249  218
+    rt_sigqueueinfo      129  138
+    rt_tgsigqueueinfo    297  240
     sched_setaffinity    203  122
     sched_setattr        314  274
     sched_setparam       142  118
@@ -96,9 +104,12 @@ TABLE = """
     shmget                29  194
     socket                41  198
     socketpair            53  199
+    statmount            457  457
     swapoff              168  225
     swapon               167  224
     syslog               103  116
+    tgkill               234  131
+    tkill                200  130
     truncate              76   45
     umount2              166   39
     unshare              272   97

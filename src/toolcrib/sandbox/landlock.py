@@ -12,6 +12,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from ..core.errors import ToolError
 from . import _landlock, seccomp, system
@@ -80,12 +81,12 @@ def canary() -> str:
     """Whether this really holds here, for this user, by trying: "" when it does, else why not and what to do."""
     try:
         _landlock.version()
-        calls = _calls(Cage())
+        _calls(Cage(), 0)
         place = os.path.realpath(tempfile.mkdtemp(prefix="toolcrib-canary-"))
     except (OSError, AttributeError, ToolError) as exc:
         return _why_not(exc)
     try:
-        return _tried(place, calls)
+        return _tried(place)
     except (OSError, ToolError) as exc:
         return _why_not(exc)
     finally:
@@ -100,7 +101,7 @@ def _prepared(cage: Cage, tmp: str) -> Restricted:
     try:
         ruleset = _landlock.make_ruleset(_rules(cage, tmp), network=cage.network)
         try:
-            return Restricted(ruleset, _calls(cage))
+            return Restricted(ruleset, partial(_calls, cage))
         finally:
             os.close(ruleset)
     except OSError as exc:
@@ -140,10 +141,10 @@ def _system_identities() -> tuple[Identity, ...]:
     return _system[1]
 
 
-def _calls(cage: Cage) -> bytes:
+def _calls(cage: Cage, starter: int) -> bytes:
     try:
         truncating = _landlock.version() >= 3
-        return seccomp.program(network=cage.network, contained=False, truncating=truncating)
+        return seccomp.program(network=cage.network, contained=False, truncating=truncating, starter=starter)
     except (OSError, LookupError) as exc:
         raise _unavailable(exc) from None
 
@@ -151,7 +152,7 @@ def _calls(cage: Cage) -> bytes:
 # Whether it works
 
 
-def _tried(place: str, calls: bytes) -> str:
+def _tried(place: str) -> str:
     inside, outside = f"{place}/inside", f"{place}/outside"
     for directory in (inside, outside):
         os.mkdir(directory, 0o700)
@@ -160,7 +161,7 @@ def _tried(place: str, calls: bytes) -> str:
     escapes = _escapes(outside)
     ruleset = _landlock.make_ruleset([(inside, _landlock.writing(_landlock.version()), False)], network=False)
     try:
-        thread = Restricted(ruleset, calls)
+        thread = Restricted(ruleset, partial(_calls, Cage()))
     finally:
         os.close(ruleset)
     try:

@@ -19,16 +19,21 @@ _NUMBER, _ARCHITECTURE = 0, 4
 _X32 = 0x40000000
 
 _UNIX, _INET, _INET6, _NETLINK = 1, 2, 10, 16
-_SOCK_TYPE, _SOCK_RAW, _SOCK_PACKET = 0xF, 3, 10
-_NAMESPACES = 0x7E020000
-"""The flags of `clone` that make a namespace."""
+_SOCK_TYPE, _SOCK_STREAM, _SOCK_RAW, _SOCK_SEQPACKET, _SOCK_PACKET = 0xF, 1, 3, 5, 10
+_NAMESPACES, _AS_SIBLING = 0x7E020000, 0x8000
+"""The flags of `clone` that make a namespace, and the one that makes a child of ours, which we would not collect."""
 _OWNER_BITS = 0o6000
 """A program with one of these runs as its owner, whoever starts it."""
 _TRUNCATES = 0o1000
 _HOW, _TO_WRITE, _TO_READ_AND_WRITE = 3, 1, 2
 _CREATES = 0o100 | 0o20000000  # O_CREAT, O_TMPFILE: without them the mode is whatever happened to be there
 _FILE_TYPE, _CHARACTER_DEVICE, _BLOCK_DEVICE = 0o170000, 0o020000, 0o060000
-_TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
+_TIOCSTI, _TIOCLINUX, _FIOSETOWN, _SIOCSPGRP = 0x5412, 0x541C, 0x8901, 0x8902
+_F_SETOWN, _F_SETOWN_EX = 8, 15
+_SIGNALS = {
+    "kill": 0, "tkill": 0, "tgkill": 1, "rt_sigqueueinfo": 0, "rt_tgsigqueueinfo": 1, "pidfd_open": 0,
+}  # fmt: skip
+"""By which argument each says whom it is about."""
 _ALL_OF_A_USER = {"setpriority": 2, "ioprio_set": 3}
 """Whose priority is meant, where it is that of all processes of somebody."""
 _SCHEDULES = ("sched_setaffinity", "sched_setattr", "sched_setparam", "sched_setscheduler")
@@ -47,6 +52,8 @@ _SHARED = "shmget shmat shmctl semget semop semtimedop semctl msgget msgsnd msgr
 """Memory and queues that all programs of a user share, where they have no namespace of their own for them."""
 _MISSING = ("clone3", "openat2")
 """What they are to do lies in memory, where a filter cannot look. The C library does the same by older calls."""
+_UNRULED = ("file_getattr", "file_setattr", "listmount", "statmount")
+"""Newer calls that tell of files and mounts outside, or change flags of files, and that Landlock is not asked about."""
 
 
 class Op(NamedTuple):
@@ -60,7 +67,7 @@ Block = tuple[Op, ...]
 """Instructions, the last of which returns."""
 
 
-def program(*, network: bool, contained: bool, truncating: bool = True, arch: str = "") -> bytes:
+def program(*, network: bool, contained: bool, truncating: bool = True, starter: int = 0, arch: str = "") -> bytes:
     """The filter, as an array of `struct sock_filter`.
 
     Args:
@@ -69,6 +76,7 @@ def program(*, network: bool, contained: bool, truncating: bool = True, arch: st
         contained: what runs has namespaces of its own for the network and for shared memory. With `network` off it
             may make sockets, which lead nowhere.
         truncating: files may be emptied without being opened to be written; not where Landlock is too old to hold it.
+        starter: the thread of ours that starts the program and has its rights. A signal to it would be one to us.
         arch: for which machine; this one, unless named.
 
     Raises:
@@ -77,13 +85,15 @@ def program(*, network: bool, contained: bool, truncating: bool = True, arch: st
     arch = arch or machine()
     if arch not in ARCHITECTURES:
         raise LookupError(f"no system call filter is known for {arch}")
-    return _program(arch, network=network, contained=contained, truncating=truncating)
+    return _program(arch, network=network, contained=contained, truncating=truncating, starter=starter)
 
 
-@functools.cache
-def _program(arch: str, *, network: bool, contained: bool, truncating: bool) -> bytes:
+@functools.lru_cache(maxsize=16)
+def _program(arch: str, *, network: bool, contained: bool, truncating: bool, starter: int) -> bytes:
     known = numbers(arch)
     chosen = _chosen(network=network, contained=contained, truncating=truncating)
+    if starter:
+        chosen |= _unheard(starter)
     blocks = {known[name]: block for name, block in chosen.items() if name in known}
     ops = [Op(_LOAD, _ARCHITECTURE), Op(_EQUAL, ARCHITECTURES[arch], 1, 0), Op(_RETURN, _KILL), Op(_LOAD, _NUMBER)]
     if arch == "x86_64":  # the same calls once more, under other numbers
@@ -98,6 +108,7 @@ def _chosen(*, network: bool, contained: bool, truncating: bool) -> dict[str, Bl
     chosen |= dict.fromkeys(_MISSING, (_error(errno.ENOSYS),))
     if not contained:
         chosen |= dict.fromkeys(_SHARED, (_error(errno.EACCES),))
+        chosen |= dict.fromkeys(_UNRULED, (_error(errno.ENOSYS),))
         chosen |= dict.fromkeys(_SCHEDULES, _of_itself(0))
         chosen |= {
             name: (_low(0), Op(_EQUAL, everybody, 3, 0), *_of_itself(1)) for name, everybody in _ALL_OF_A_USER.items()
@@ -105,8 +116,8 @@ def _chosen(*, network: bool, contained: bool, truncating: bool) -> dict[str, Bl
     if not truncating:
         chosen["truncate"] = refuse
     chosen["socket"] = _sockets(network=network, own_network=contained and not network)
-    chosen["socketpair"] = (_low(0), Op(_EQUAL, _UNIX, 0, 1), Op(_RETURN, _ALLOW), _error(errno.EACCES))
-    chosen["clone"] = _unless_any_bit(0, _NAMESPACES)
+    chosen["socketpair"] = _pairs(own_network=contained)
+    chosen["clone"] = _unless_any_bit(0, _NAMESPACES if contained else _NAMESPACES | _AS_SIBLING)
     chosen["ioctl"] = _unless_one_of(1, _TIOCSTI, _TIOCLINUX)
     chosen["personality"] = (
         _low(0), Op(_EQUAL, 0, 2, 0), Op(_EQUAL, 0xFFFFFFFF, 1, 0), _error(errno.EPERM), Op(_RETURN, _ALLOW),
@@ -140,6 +151,31 @@ def _sockets(*, network: bool, own_network: bool) -> Block:
     return (_low(0), *local, Op(_EQUAL, _INET, 6, 0), Op(_EQUAL, _INET6, 5, 0), *routes, refuse, *plain)
 
 
+def _pairs(*, own_network: bool) -> Block:
+    """One of datagrams can be led on to any socket of this machine; in a network of its own there is none."""
+    refuse, allow = _error(errno.EACCES), Op(_RETURN, _ALLOW)
+    if own_network:
+        return (_low(0), Op(_EQUAL, _UNIX, 0, 1), allow, refuse)
+    return (
+        _low(0), Op(_EQUAL, _UNIX, 0, 4), _low(1), Op(_AND, _SOCK_TYPE), Op(_EQUAL, _SOCK_STREAM, 2, 0),
+        Op(_EQUAL, _SOCK_SEQPACKET, 1, 0), refuse, allow,
+    )  # fmt: skip
+
+
+def _unheard(thread: int) -> dict[str, Block]:
+    """What refuses each way to send a signal to one thread, or to have one sent."""
+    refuse, allow = _error(errno.EPERM), Op(_RETURN, _ALLOW)
+    blocks: dict[str, Block] = {
+        name: (_low(about), Op(_EQUAL, thread, 0, 1), refuse, allow) for name, about in _SIGNALS.items()
+    }
+    blocks["fcntl"] = (
+        _low(1), Op(_EQUAL, _F_SETOWN_EX, 3, 0), Op(_EQUAL, _F_SETOWN, 0, 3), _low(2), Op(_EQUAL, thread, 0, 1),
+        refuse, allow,
+    )  # fmt: skip
+    blocks["ioctl"] = _unless_one_of(1, _TIOCSTI, _TIOCLINUX, _FIOSETOWN, _SIOCSPGRP)
+    return blocks
+
+
 def _unless_emptied(flags: int) -> Block:
     """Go on, unless a file is emptied by being opened for something else than writing, which no rule is asked about."""
     return (
@@ -157,9 +193,10 @@ def _unless_any_bit(argument: int, bits: int) -> Block:
     return (_low(argument), Op(_ANY_BIT, bits, 0, 1), _error(errno.EPERM), Op(_RETURN, _ALLOW))
 
 
-def _unless_one_of(argument: int, first: int, second: int) -> Block:
+def _unless_one_of(argument: int, *values: int) -> Block:
     refuse, allow = _error(errno.EPERM), Op(_RETURN, _ALLOW)
-    return (_low(argument), Op(_EQUAL, first, 1, 0), Op(_EQUAL, second, 0, 1), refuse, allow)
+    tests = (Op(_EQUAL, value, len(values) - at, 0) for at, value in enumerate(values))
+    return (_low(argument), *tests, allow, refuse)
 
 
 def _low(argument: int) -> Op:

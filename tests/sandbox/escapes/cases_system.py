@@ -64,6 +64,7 @@ NETWORK = [
     network("agent", "unix", agent),
     network("agent-by-link", "unix_in_workspace", agent),
     network("agent-datagram", "unix_datagram", datagrams),
+    network("agent-datagram-of-a-pair", "unix_datagram_of_a_pair", datagrams),
     network("agent-abstract", "unix", partial(agent, abstract=True)),
     network("left-open", "send_on_descriptors", socket_left_open, lacks=closed),
     network("listen", "listen", listening_inside),

@@ -45,6 +45,13 @@ def unix_datagram(address: str) -> None:
 
 
 @attempt
+def unix_datagram_of_a_pair(address: str) -> None:
+    """One that is connected already, and can be led on."""
+    ours, _theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    ours.sendto(b"x", address)
+
+
+@attempt
 def unix_in_workspace(address: str) -> None:
     """A link among our own files to somebody's socket."""
     link = os.path.abspath("socket-" + os.urandom(4).hex())

@@ -30,8 +30,8 @@ SIGNALS = {
 }  # fmt: skip
 """What Landlock has held since Linux 6.12."""
 WITH_NETWORK = (
-    "network-agent", "network-agent-by-link", "network-agent-datagram", "network-agent-abstract", "network-raw", "network-packet",
-    "network-machine", "network-kernel-ciphers", "network-kernel-audit", "network-ring", "network-udp-as-for-32-bits",
+    "network-agent", "network-agent-by-link", "network-agent-datagram", "network-agent-datagram-of-a-pair",
+    "network-agent-abstract", "network-raw", "network-packet", "network-machine", "network-kernel-ciphers", "network-kernel-audit", "network-ring", "network-udp-as-for-32-bits",
     "processes-terminate", "processes-trace", "kernel-new-user", "kernel-add-key", "kernel-shared-memory", "files-read",
 )  # fmt: skip
 
