@@ -237,6 +237,22 @@ def test_what_a_filter_held_back_comes_at_the_end_and_once() -> None:
     assert taken(b"a", b"b", keep=10, filter=Holds()) == Captured(b"ab!", total=3)
 
 
+def test_what_comes_after_the_result_goes_nowhere(tmp_path) -> None:
+    """By then the filter has said its last word."""
+    reads, writes = os.pipe()
+    os.set_blocking(reads, False)
+    stream = Redactor({"TOKEN": SECRET}).stream()
+    capture = Capture(reads, name="stream", keep=100, artifacts=Files(tmp_path), filter=stream)
+    os.write(writes, b"before")
+    assert capture.read()
+    first = capture.result()
+    os.write(writes, SECRET.encode() * 10)
+    os.close(writes)
+    assert not capture.read()
+    capture.close()
+    assert (capture.result(), capture.so_far(), os.listdir(tmp_path)) == (first, first, [])
+
+
 def test_held_bytes_that_go_over_the_limit_begin_the_file(tmp_path) -> None:
     """The last bytes of a filter count as all others do."""
     stream = Redactor({"TOKEN": SECRET}).stream()

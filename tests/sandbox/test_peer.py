@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from toolcrib.core.context import new_id
 from toolcrib.core.errors import ToolError
 from toolcrib.core.limits import Limits
 from toolcrib.core.process import Captured, Command
+from toolcrib.policy.redact import Redactor
 from toolcrib.sandbox import child, lending, poller, spawn, sweep
 from toolcrib.sandbox.peer import Peer
 from toolcrib.sandbox.processes import Processes
@@ -179,6 +181,40 @@ def test_closing_asks_one_to_end_that_does_not_see_it(bench, tmp_path) -> None:
     assert (tmp_path / "asked").exists()
 
 
+class Files:
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        root.mkdir()
+
+    def create(self, name: str) -> tuple[str, str, int]:
+        path = self.root / name
+        return name, str(path), os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+
+
+LAST_WORDS = "trap 'yes a-very-secret-value | head -c 300000 >&2; exit' TERM; "
+
+
+@pytest.mark.parametrize("heard", [True, False], ids=["heard before", "never heard"])
+def test_what_it_says_when_it_is_ended_reaches_no_file_unfiltered_and_leaves_none_open(bench, tmp_path, heard) -> None:
+    files, redactor = Files(tmp_path / "files"), Redactor({"KEY": "a-very-secret-value"})
+    about = {"artifacts": files, "filters": redactor.stream, "limits": Limits(30, 1000)}
+
+    async def story() -> None:
+        with pytest.raises(ZeroDivisionError):
+            async with bench.lend(LAST_WORDS + ECHO + "; sleep 60", **about) as peer:
+                peer.send(b"hello\n")
+                await peer.receive()
+                if heard:
+                    peer.heard()
+                raise ZeroDivisionError
+
+    before = set(os.listdir("/proc/self/fd"))
+    asyncio.run(story())
+    bench.sandbox.close()
+    assert set(os.listdir("/proc/self/fd")) <= before
+    assert [path for path in files.root.iterdir() if b"a-very-secret-value" in path.read_bytes()] == []
+
+
 def test_closing_ends_those_that_are_deaf_all_together(bench) -> None:
     async def four() -> None:
         await asyncio.gather(*(bench.ask(f"trap '' TERM; {ECHO}; while :; do sleep 60; done") for _ in range(4)))
@@ -318,6 +354,7 @@ CALLER = """
 import asyncio, os, sys
 from toolcrib.core.limits import Limits
 from toolcrib.core.process import Captured, Command
+from toolcrib.policy.redact import Redactor
 from toolcrib.sandbox.processes import Processes
 mark = sys.argv[1]
 sandbox = Processes(mark)

@@ -40,6 +40,7 @@ class Capture:
         self._artifact: tuple[str, str] | None = None
         self._spill_fd: int | None = None
         self._spilled = 0
+        self._over = False
 
     def read(self) -> bool:
         """Take what is there. False at the end of the stream, which is then to be closed."""
@@ -67,6 +68,7 @@ class Capture:
         if self._filter is not None:
             held, self._filter = self._filter.end(), None
             self._take(held)
+        self._over = True
         if self._spill_fd is not None:
             os.close(self._spill_fd)
             self._spill_fd = None
@@ -89,6 +91,8 @@ class Capture:
                 fcntl.fcntl(self.fd, fcntl.F_SETPIPE_SZ, _WIDE_BYTES)
 
     def _take(self, chunk: bytes) -> None:
+        if self._over:  # the filter has said its last word, and what comes now would not go through it
+            return
         self._total += len(chunk)
         if self._spill_fd is not None:
             self._spill(self._spill_fd, chunk)

@@ -84,7 +84,7 @@ class Peer:
 
     def rest(self) -> bool:
         """The conversation is over. False: it is not fit for another."""
-        self._heard = None
+        self._end_listening()
         self._noise = 0
         return not (self._mute or self._buffer or self._unsent)
 
@@ -179,7 +179,7 @@ class Peer:
         end_marked(self._mark, first=self._process.pid, seconds=time.monotonic() - self._started)
         if self._heard is not None:
             self._on_errors()
-            self._failure = self._process.failure(self._code, self._heard.so_far())
+            self._failure = self._process.failure(self._code, self._heard.result())
         self._close_errors()
         self._fall_silent()
         self._tell(self._gone)
@@ -279,6 +279,11 @@ class Peer:
     def _tell(self, waiting: asyncio.Future[None]) -> None:
         if not waiting.done() and not self._poller.loop.is_closed():
             waiting.set_result(None)
+
+    def _end_listening(self) -> None:
+        if self._heard is not None:
+            self._heard.result()  # nobody need have asked for it, and it may hold a file open
+            self._heard = None
 
     def _listening(self, command: Command) -> Capture:
         filter = None if command.filters is None else command.filters()
