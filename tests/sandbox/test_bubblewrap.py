@@ -856,6 +856,25 @@ def test_a_grant_that_became_a_link_is_refused(caged) -> None:
     assert os.listdir(caged.workspace) == ["out"]
 
 
+def test_what_may_be_read_and_became_a_link_since_is_not_what_it_leads_to(caged) -> None:
+    """Another tool, which may write there, put the link in its place."""
+    data = Path(os.path.realpath(caged.yard.root)) / "data"
+    data.mkdir()
+    (data / "secret").write_text("mine\n")
+    about = {"readable": (str(data),)}
+    assert caged.sh(f"cat {data}/secret", cage=about).stdout.head == b"mine\n"
+    data.rename(data.with_name("was"))
+    data.symlink_to(caged.outside)
+    with pytest.raises(ToolError) as caught:
+        caged.sh(f"cat {data}/secret > got; : > ran", cage=about)
+    assert (caught.value.code, os.listdir(caged.workspace)) == ("SANDBOX_UNAVAILABLE", [])
+    data.unlink()
+    assert caged.sh(f"cat {data}/secret", cage=about).code != 0
+    data.mkdir()
+    (data / "secret").write_text("new\n")
+    assert caged.sh(f"cat {data}/secret", cage=about).stdout.head == b"new\n"
+
+
 def test_swapping_links_during_a_start_opens_nothing(caged) -> None:
     """Another program of the same workspace exchanges a protected directory and a link, as fast as it can."""
     (caged.outside / ".vscode").mkdir()

@@ -42,6 +42,8 @@ _SECOND = "/var/tmp"
 """The same as /tmp, unless something that is shown lies there."""
 _LEFT_OUT = ("/sys/devices/system/node", "/sys/fs/cgroup", "/sys/kernel/mm/transparent_hugepage")
 """Hardly a program looks there, and each of these costs every start something."""
+_PLACED = ("--ro-bind-fd",)
+"""What no link led to when the cage was made: nor does one at a start, whoever may have put one there since."""
 _OF_A_RUNTIME = re.compile(r"(.*/toolcrib-[^/]+)(?:/|$)")
 _MOST_KEPT = 64
 _SHORT = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC)
@@ -156,6 +158,11 @@ class _Handed:
 def _mounts(cage: Cage, tmp: str, home: str, handed: _Handed) -> Mounts:
     """All that there is, from what never changes to what this one start is given."""
     mounts = dict(_system(cage, tmp, home))
+    for path in [path for path in cage.readable if mounts.get(path) is _PLACED]:
+        try:
+            mounts[path] = handed.place(path, "--ro-bind-fd")
+        except FileNotFoundError:  # it went away
+            del mounts[path]
     if cage.workspace:
         option = "--bind-fd" if cage.workspace_writable else "--ro-bind-fd"
         mounts[cage.workspace] = handed.place(cage.workspace, option)
@@ -199,7 +206,7 @@ def _system(cage: Cage, tmp: str, home: str) -> Mounts:
             mounts["/etc"] = ("--ro-bind", etc, "/etc")
         for path in cage.readable:
             if not _is_in(path, [*own, *(each for each in mounts if mounts[each][0] != "--symlink")]):
-                mounts[path] = ("--ro-bind-try", path, path)
+                mounts[path] = _PLACED if os.path.realpath(path) == path else ("--ro-bind-try", path, path)
         if cage.proxy:
             mounts[cage.proxy] = ("--bind", cage.proxy, cage.proxy)
         mounts |= {path: _memory(path, _TEMPORARY_BYTES) for path in _private(home, [*own, *mounts])}
