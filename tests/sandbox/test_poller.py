@@ -129,6 +129,19 @@ def test_a_number_can_be_watched_again_for_something_else(anyhow, pipes) -> None
     in_a_loop(story)
 
 
+def test_what_cannot_be_watched_can_be_forgotten_all_the_same(anyhow, tmp_path) -> None:
+    """A file is always ready, and the system watches none."""
+
+    async def story(poller: Poller) -> None:
+        with open(tmp_path / "file", "w") as file:
+            for watch in (poller.on_readable, poller.on_writable):
+                with pytest.raises(PermissionError):
+                    watch(file.fileno(), lambda: None)
+                poller.forget(file.fileno())
+
+    in_a_loop(story)
+
+
 def test_closed_it_keeps_nothing_and_its_number_is_free_for_the_loop(anyhow) -> None:
     async def story() -> None:
         loop = asyncio.get_running_loop()

@@ -5,6 +5,7 @@ import errno
 import gc
 import os
 import signal
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -111,6 +112,25 @@ def test_one_that_could_not_be_restricted_is_ended() -> None:
     with pytest.raises(OSError, match="landlock_restrict_self") as failure:
         Restricted(-1, lambda thread: b"")
     assert failure.value.errno == errno.EBADF
+
+
+AT_THE_END = """
+import os, sys
+from toolcrib.sandbox import _landlock, seccomp
+from toolcrib.sandbox._restricted import Restricted
+sys.setswitchinterval(100)
+ruleset = _landlock.make_ruleset([(sys.argv[1], _landlock.READING, False)], network=False)
+thread = Restricted(ruleset, lambda thread: seccomp.program(network=False, contained=False))
+thread.do(lambda: 1)
+thread.end()
+"""
+
+
+def test_one_that_can_read_nothing_ends_with_the_interpreter_in_peace(tmp_path) -> None:
+    """It is asked to end, and has not yet when the interpreter is done."""
+    argv = [sys.executable, "-c", AT_THE_END, str(tmp_path)]
+    done = [subprocess.run(argv, capture_output=True, text=True) for _ in range(20)]
+    assert {(each.returncode, each.stderr) for each in done} == {(0, "")}
 
 
 # Many

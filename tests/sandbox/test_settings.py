@@ -275,3 +275,14 @@ def test_no_room_for_the_copies_is_an_error_each_time(etc: Path) -> None:
     for _ in range(2):
         with pytest.raises(OSError):
             settings.current()
+
+
+def test_two_of_one_runtime_stand_beside_each_other(tmp_path) -> None:
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "etc" / "hosts").write_text("127.0.0.1 localhost\n")
+    paths, top = (str(tmp_path / "etc" / "hosts"),), str(tmp_path / "etc")
+    made = [Settings(paths, str(tmp_path / "below"), top=top).current()[0] for _ in range(2)]
+    assert len(set(made)) == 2
+    for place in made:
+        assert (Path(place) / "hosts").read_text() == "127.0.0.1 localhost\n"
+        assert os.stat(place).st_mode & 0o777 == 0o755

@@ -7,6 +7,7 @@ import os
 import stat
 import struct
 from collections.abc import Iterable
+from contextlib import suppress
 
 from ._syscalls import machine, numbers
 
@@ -29,6 +30,8 @@ _KEPT_OF_ROOT = sum(1 << bit for bit in (0, 1, 3, 4, 5, 6, 7, 10))
 """chown, dac_override, fowner, fsetid, kill, setgid, setuid, net_bind_service: what root does with files of its own."""
 
 _libc = ctypes.CDLL(None, use_errno=True)
+with suppress(OSError):  # another C library
+    ctypes.CDLL("libgcc_s.so.1")  # a thread needs it to end while the interpreter does, and may not be able to read it
 _syscall = _libc.syscall
 _syscall.restype = ctypes.c_long
 

@@ -5,6 +5,7 @@ Each file of /etc that is mounted by itself costs a start a third of a milliseco
 
 import os
 import stat
+import tempfile
 import time
 from collections.abc import Iterable, Iterator
 
@@ -24,7 +25,6 @@ class Settings:
     def __init__(self, paths: Iterable[str], below: str, *, top: str = "/etc") -> None:
         self._paths, self._below, self._top = tuple(paths), below, top
         self._made: tuple[Signature, str, tuple[str, ...]] | None = None
-        self._count = 0
         self._looked = float("-inf")
 
     def current(self) -> tuple[str, tuple[str, ...]]:
@@ -38,9 +38,9 @@ class Settings:
             return self._made[1:]
         self._looked, seen = now, tuple(_identity(path) for path in self._paths)
         if self._made is None or self._made[0] != seen or not os.path.isdir(self._made[1]):
-            self._count += 1
-            place = os.path.join(self._below, f"settings-{self._count}")
-            os.makedirs(place, 0o755)
+            os.makedirs(self._below, 0o755, exist_ok=True)
+            place = tempfile.mkdtemp(prefix="settings-", dir=self._below)
+            os.chmod(place, 0o755)
             self._made = seen, place, tuple(self._copied(place))
         return self._made[1:]
 

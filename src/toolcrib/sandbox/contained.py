@@ -9,6 +9,7 @@ import os
 import re
 import select
 import signal
+from contextlib import suppress
 
 from ..core.errors import ToolError
 from ..core.process import Captured
@@ -103,7 +104,8 @@ def _end(first: int) -> None:
     except ProcessLookupError:
         return
     except OSError:  # no descriptor left
-        os.kill(first, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            os.kill(first, signal.SIGKILL)
         return
     try:
         signal.pidfd_send_signal(fd, signal.SIGKILL)

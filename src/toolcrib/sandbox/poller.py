@@ -23,15 +23,15 @@ class Poller:
 
     def on_readable(self, fd: int, callback: Callable[[], None]) -> None:
         if _HAS_EPOLL:
-            self._callbacks[fd] = callback
             self._epoll.register(fd, select.EPOLLIN)
+            self._callbacks[fd] = callback
         else:
             self.loop.add_reader(fd, callback)
 
     def on_writable(self, fd: int, callback: Callable[[], None]) -> None:
         if _HAS_EPOLL:
-            self._callbacks[fd] = callback
             self._epoll.register(fd, select.EPOLLOUT)
+            self._callbacks[fd] = callback
         else:
             self.loop.add_writer(fd, callback)
 
