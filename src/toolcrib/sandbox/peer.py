@@ -176,7 +176,8 @@ class Peer:
         self.close_input()
         self._process.signal(signal.SIGKILL)  # it is not collected yet, so its pid is still its own
         self._code = self._process.collect()
-        end_marked(self._mark, first=self._process.pid, seconds=time.monotonic() - self._started)
+        if not self._process.whole:
+            end_marked(self._mark, first=self._process.pid, seconds=time.monotonic() - self._started)
         if self._heard is not None:
             self._on_errors()
             self._failure = self._process.failure(self._code, self._heard.result())
