@@ -23,7 +23,7 @@ from typing import NamedTuple
 from ..core.errors import ToolError
 from ..core.process import Captured, Command
 from . import zygote
-from .cage import BUBBLEWRAP, UNCONFINED, Cage
+from .cage import BUBBLEWRAP, LANDLOCK, UNCONFINED, Cage
 from .child import UNKNOWN, Launched
 from .launch import launch
 from .poller import Poller
@@ -327,8 +327,13 @@ def _launch(
 
 
 def _key(command: Command, tmp: str) -> Key | None:
-    """The worker that would do; None when there is no such interpreter."""
-    if command.warm is None:
+    """The worker that would do; None when there is no such interpreter, or none is ever fit.
+
+    Landlock shows a worker nothing of `/proc`, so it could not mark its forks; and one that has yet to say so is let
+    into the temporary directories of all its runs, while it imports what anybody wrote.
+    """
+    cage = cage_of(command)
+    if command.warm is None or (cage is not None and cage.tier == LANDLOCK):
         return None
     interpreter, ready = command.warm
     program = shutil.which(interpreter[0], path=command.env.get("PATH", os.defpath))
@@ -336,7 +341,7 @@ def _key(command: Command, tmp: str) -> Key | None:
         return None
     names = (name for name in command.env if name in _OF_INTERPRETERS or name.startswith(_OF_INTERPRETERS_BEGIN))
     env = tuple((name, command.env[name]) for name in sorted(names))
-    cage = _in_force(cage_of(command))
+    cage = _in_force(cage)
     return Key((os.path.abspath(program), *interpreter[1:]), ready, env, cage, tmp, standing(cage))
 
 
