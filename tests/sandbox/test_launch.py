@@ -83,6 +83,16 @@ def test_held_by_a_tier_it_writes_to_its_own_place_alone(tmp, tier) -> None:
     assert (os.listdir(tmp), (tmp.parent / "outside").exists()) == (["inside"], False)
 
 
+@pytest.mark.parametrize("tier", TIERS)
+def test_where_its_own_place_is_a_link_it_is_let_in_nowhere(tmp, tier) -> None:
+    (tmp / "secret").write_text("the secret")
+    link = tmp.parent / "link"
+    link.symlink_to(tmp)
+    text = 'cat "$1/secret" "$2/secret"; : > "$1/new"; : > "$2/new"'
+    _, said = ran(Cage(tier), "/bin/sh", "-c", text, "sh", str(link), str(tmp), tmp=link)
+    assert ("the secret" in said, os.listdir(tmp)) == (False, ["secret"])
+
+
 @pytest.mark.parametrize("tier", ["off", "process"])
 def test_without_a_tier_nothing_holds_it(tmp, tier) -> None:
     assert ran(Cage(tier), "/bin/sh", "-c", ': > "$1/outside"', "sh", str(tmp.parent), tmp=tmp) == (0, "")

@@ -229,6 +229,37 @@ def test_a_spare_one_that_somebody_removed_is_not_handed_out(scratch) -> None:
     assert fresh not in (spare, other) and os.path.isdir(fresh)
 
 
+@pytest.mark.parametrize("other", ["link", "file", "other rights"])
+def test_a_spare_one_that_was_replaced_is_not_handed_out(scratch, tmp_path, other: str) -> None:
+    spare = scratch.take()
+    scratch.keep(spare)
+    os.rmdir(spare)
+    if other == "link":
+        os.symlink(tmp_path, spare)
+    elif other == "file":
+        open(spare, "w").close()
+    else:
+        os.mkdir(spare, 0o755)
+    fresh = scratch.take()
+    assert fresh != spare and stat.S_ISDIR(os.lstat(fresh).st_mode)
+
+
+def test_a_spare_one_of_somebody_else_is_not_handed_out(scratch) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can give a directory away")
+    spare = scratch.take()
+    scratch.keep(spare)
+    os.chown(spare, 65534, 65534)
+    assert scratch.take() != spare
+
+
+def test_it_is_named_without_the_links_that_lead_to_temporary_files(tmp_path, monkeypatch) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "linked").symlink_to("real")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "linked"))
+    assert Scratch("owner").root == f"{tmp_path}/real/toolcrib-owner"
+
+
 def test_at_the_end_nothing_is_left_and_it_can_begin_anew(scratch) -> None:
     paths = [scratch.take() for _ in range(3)]
     open(f"{paths[0]}/file", "w").close()

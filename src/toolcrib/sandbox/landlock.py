@@ -111,7 +111,7 @@ def _prepared(cage: Cage, tmp: str) -> Restricted:
 def _rules(cage: Cage, tmp: str) -> Iterator[tuple[str, int, bool]]:
     """Path, rights, and whether a link on the way to it may be followed: only where no tool can have put one."""
     writing = _landlock.writing(_landlock.version())
-    yield tmp, writing, True
+    yield tmp, writing, False
     if cage.workspace:
         yield cage.workspace, writing if cage.workspace_writable else _landlock.READING, False
     for path in cage.writable:

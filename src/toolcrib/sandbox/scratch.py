@@ -19,7 +19,8 @@ class Scratch:
     """
 
     def __init__(self, owner: str, below: str = "") -> None:
-        self.root = os.path.join(tempfile.gettempdir(), f"toolcrib-{owner}", below).rstrip("/")
+        self.root = os.path.join(os.path.realpath(tempfile.gettempdir()), f"toolcrib-{owner}", below).rstrip("/")
+        """Without links, so that no link needs to be followed on the way to what lies here."""
         self._spare: list[str] = []
         self._numbers = itertools.count(1)
         self._left: dict[str, int] = {}
@@ -29,8 +30,11 @@ class Scratch:
         """Raises: `ToolError` when there is no room for one; nothing happened."""
         while self._spare:
             spare = self._spare.pop()
-            if os.path.isdir(spare):  # no tool should, but one may have removed it
-                return spare
+            try:
+                if _is_fresh(os.lstat(spare)):
+                    return spare
+            except OSError:  # no tool should, but one may have removed it
+                continue
         path = self._next()
         try:
             try:
@@ -52,7 +56,7 @@ class Scratch:
         try:
             seen = os.lstat(path)
             # A tool can set a time of modification, but not the time at which it did so.
-            clean = seen.st_mode == _FRESH and (seen.st_ctime_ns == known or not os.listdir(path))
+            clean = _is_fresh(seen) and (seen.st_ctime_ns == known or not os.listdir(path))
         except OSError:
             clean = False
         try:
@@ -75,6 +79,11 @@ class Scratch:
 
     def _next(self) -> str:
         return f"{self.root}/{next(self._numbers)}"
+
+
+def _is_fresh(seen: os.stat_result) -> bool:
+    """Whether this is a directory as we make them, and no link to one."""
+    return seen.st_mode == _FRESH and seen.st_uid == os.geteuid()
 
 
 def remove_tree(path: str) -> None:
