@@ -408,7 +408,9 @@ def test_a_module_cannot_answer_for_its_worker_and_plant_the_next_call_s_directo
     module = place.root / "mine" / "module.py"
     module.parent.mkdir()
     module.write_text(PLANTS.format(first=place.workspace / "first", data=place.root / "data"))
-    place.configure(f"sandbox: landlock\ntoolsets: {{custom: {{module: {module}, tools: [reach], isolation: process}}}}")
+    place.configure(
+        f"sandbox: landlock\ntoolsets: {{custom: {{module: {module}, tools: [reach], isolation: process}}}}"
+    )
 
     async def use(crib: Crib) -> list[Result]:
         first = await asyncio.gather(*(crib.call("reach", {}) for _ in range(2)))

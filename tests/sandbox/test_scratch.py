@@ -6,6 +6,8 @@ import os
 import stat
 import sys
 import tempfile
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -309,16 +311,82 @@ def test_what_cannot_be_removed_does_not_keep_the_rest(tmp_path, monkeypatch) ->
         (tree / name).mkdir(parents=True)
         (tree / name / "file").write_text("x")
     rename, rmdir = os.rename, os.rmdir
+    busy = OSError(errno.EBUSY, os.strerror(errno.EBUSY))
 
-    def renames(source: str, target: str) -> None:
-        if source.endswith("/stuck"):
-            raise OSError(errno.EBUSY, os.strerror(errno.EBUSY))
-        rename(source, target)
+    def renames(source: str, target: str, **where: int) -> None:
+        if source == "stuck":
+            raise busy
+        rename(source, target, **where)
+
+    def removes(path: str, **where: int) -> None:
+        if path == "b":
+            raise busy
+        rmdir(path, **where)
 
     monkeypatch.setattr(os, "rename", renames)
     remove_tree(str(tree))
     assert sorted(str(path.relative_to(tree)) for path in tree.rglob("*")) == ["b", "b/stuck", "b/stuck/file"]
     monkeypatch.setattr(os, "rename", rename)
-    monkeypatch.setattr(os, "rmdir", lambda path: rmdir(path) if path != f"{tree}/b" else renames("/stuck", ""))
+    monkeypatch.setattr(os, "rmdir", removes)
     remove_tree(str(tree))
     assert list(tree.rglob("*")) == [tree / "b"]
+
+
+class Meddler:
+    """Puts a link to a directory outside in the place of a directory, just before that is opened or moved."""
+
+    def __init__(self, tree: Path, outside: Path) -> None:
+        self.tree, self.outside, self.done = tree, outside, False
+
+    def __call__(self) -> None:
+        if not self.done:
+            self.done = True
+            self.tree.rename(self.tree.parent / "moved away")
+            self.tree.symlink_to(self.outside)
+
+
+@pytest.mark.parametrize("moment", ["unlink", "open", "listdir", "fchmod", "rename", "rmdir"])
+@pytest.mark.parametrize("swapped", ["tree", "tree/Documents", "tree/Documents/deep"])
+def test_who_swaps_directories_for_links_meanwhile_has_nothing_removed_outside(
+    tmp_path, monkeypatch, moment: str, swapped: str
+) -> None:
+    outside, tree = tmp_path / "outside", tmp_path / "tree"
+    for root in (outside, outside / "Documents", outside / "Documents" / "deep"):
+        root.mkdir()
+        (root / "file").write_text("alive")
+    (tree / "Documents" / "deep" / "deeper").mkdir(parents=True)
+    (tree / "Documents" / "deep" / "file").write_text("x")
+    canary = outside / Path(*Path(swapped).parts[1:])
+    meddler = Meddler(tmp_path / swapped, canary)
+    real = getattr(os, moment)
+
+    def meddled(*args: Any, **about: Any) -> Any:
+        if args[0] == meddler.tree.name:
+            meddler()
+        return real(*args, **about)
+
+    def meddled_at_any(*args: Any, **about: Any) -> Any:
+        meddler()
+        return real(*args, **about)
+
+    by_name = moment in ("unlink", "open", "rename", "rmdir")
+    before = sorted((path, path.lstat().st_mode) for path in outside.rglob("*"))
+    monkeypatch.setattr(os, moment, meddled if by_name else meddled_at_any)
+    remove_tree(str(tree))
+    assert sorted((path, path.lstat().st_mode) for path in outside.rglob("*")) == before
+
+
+def test_few_descriptors_are_open_however_many_directories_there_are(tmp_path, monkeypatch) -> None:
+    tree = tmp_path / "tree"
+    for number in range(200):
+        (tree / str(number) / "a" / "b").mkdir(parents=True)
+    before, most, unlink = len(os.listdir("/dev/fd")), 0, os.unlink
+
+    def counts(name: str, **where: int) -> None:
+        nonlocal most
+        most = max(most, len(os.listdir("/dev/fd")) - before)
+        unlink(name, **where)
+
+    monkeypatch.setattr(os, "unlink", counts)
+    remove_tree(str(tree))
+    assert (most <= 3, len(os.listdir("/dev/fd")), os.listdir(tmp_path)) == (True, before, [])

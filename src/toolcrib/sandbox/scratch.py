@@ -7,8 +7,11 @@ import tempfile
 from contextlib import suppress
 
 from ..core.errors import ToolError
+from ._beneath import FOLDER
 
 _FRESH = stat.S_IFDIR | 0o700
+_WHOLE = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+"""To see what is in a directory, and no link to one."""
 
 
 class Scratch:
@@ -89,45 +92,110 @@ def _is_fresh(seen: os.stat_result) -> bool:
 def remove_tree(path: str) -> None:
     """Remove a directory and all in it, however deep, following no link, also where a tool took its own rights away.
 
-    Directories further down are first moved up, so that no path grows too long and nothing recurses.
+    It goes by descriptors: whoever moves directories and puts links in their place meanwhile leads it nowhere.
+    Directories further down are first moved up, so that nothing recurses, and few descriptors are open.
     """
-    pending = [path]
-    while pending:
-        current = pending.pop()
-        for name in _unlocked(current):
-            try:
-                os.unlink(f"{current}/{name}")
-                continue
-            except OSError:  # a directory
-                pass
-            if current == path:
-                pending.append(f"{path}/{name}")
-                continue
-            above = f"{path}/{os.urandom(12).hex()}"
-            try:
-                os.chmod(f"{current}/{name}", 0o700)
-                os.rename(f"{current}/{name}", above)
-                pending.append(above)
-            except OSError:
-                pass
-        _rmdir(current)
-    _rmdir(path)
-
-
-def _unlocked(directory: str) -> list[str]:
-    """What lies in a directory, once it may be emptied."""
+    folder, name = os.path.split(path)
     try:
-        if not stat.S_ISDIR(os.lstat(directory).st_mode):
-            os.unlink(directory)
-            return []
-        os.chmod(directory, 0o700)
+        above = os.open(folder, FOLDER)
+    except OSError:
+        return
+    try:
+        _remove(name, above)
+    finally:
+        os.close(above)
+
+
+def _remove(name: str, above: int) -> None:
+    try:
+        os.unlink(name, dir_fd=above)
+        return
+    except OSError:  # a directory
+        pass
+    try:
+        top = _opened(name, above)
+    except OSError:
+        return
+    try:
+        pending = _emptied(top)
+        while pending:
+            _remove_next(pending, top)
+    finally:
+        os.close(top)
+    with suppress(OSError):
+        os.rmdir(name, dir_fd=above)
+
+
+def _remove_next(pending: list[str], top: int) -> None:
+    """The last of these directories; those in it are put beside it, and among them."""
+    name = pending.pop()
+    try:
+        current = _opened(name, top)
+    except OSError:
+        with suppress(OSError):  # it is no directory any more
+            os.unlink(name, dir_fd=top)
+        return
+    try:
+        for below in _emptied(current):
+            beside = os.urandom(12).hex()
+            with suppress(OSError):
+                _move(below, current, beside, top)
+                pending.append(beside)
+    finally:
+        os.close(current)
+    with suppress(OSError):
+        os.rmdir(name, dir_fd=top)
+
+
+def _emptied(directory: int) -> list[str]:
+    """Remove what is no directory; the names of the others."""
+    kept = []
+    for name in _names(directory):
+        try:
+            os.unlink(name, dir_fd=directory)
+        except OSError:
+            kept.append(name)
+    return kept
+
+
+def _names(directory: int) -> list[str]:
+    try:
         return os.listdir(directory)
     except OSError:
         return []
 
 
-def _rmdir(directory: str) -> None:
+def _move(name: str, directory: int, beside: str, top: int) -> None:
+    """Raises: `OSError`: it stays where it is."""
     try:
-        os.rmdir(directory)
-    except OSError:
-        pass
+        os.rename(name, beside, src_dir_fd=directory, dst_dir_fd=top)
+    except PermissionError:  # what may not be written to may not be moved either
+        _unlock(name, directory)
+        os.rename(name, beside, src_dir_fd=directory, dst_dir_fd=top)
+
+
+def _opened(name: str, above: int) -> int:
+    """A directory, once it may be emptied. Raises: `OSError`: it is none, or it cannot be."""
+    try:
+        found = os.open(name, _WHOLE, dir_fd=above)
+    except PermissionError:
+        _unlock(name, above)
+        found = os.open(name, _WHOLE, dir_fd=above)
+    try:
+        os.fchmod(found, 0o700)
+    except BaseException:
+        os.close(found)
+        raise
+    return found
+
+
+def _unlock(name: str, above: int) -> None:
+    """Give us our rights to a directory that may not even be opened."""
+    if os.chmod in os.supports_follow_symlinks:
+        os.chmod(name, 0o700, dir_fd=above, follow_symlinks=False)
+        return
+    found = os.open(name, FOLDER | os.O_NOFOLLOW, dir_fd=above)
+    try:
+        os.chmod(f"/proc/self/fd/{found}", 0o700)
+    finally:
+        os.close(found)
