@@ -191,8 +191,19 @@ def test_what_was_left_is_told_and_is_nobody_else_s(scratch) -> None:
         file.write("left")
     leftover = scratch.give_back(path)
     assert leftover is not None and leftover != path and not os.path.exists(path)
-    assert (os.path.dirname(leftover), os.listdir(leftover)) == (scratch.root, ["file"])
+    assert (os.path.dirname(leftover), os.listdir(leftover)) == (os.path.dirname(scratch.root), ["file"])
+    assert os.listdir(scratch.root) == []
     assert scratch.take() not in (path, leftover)
+
+
+def test_what_was_left_in_several_places_is_kept_apart(scratch) -> None:
+    places = [scratch, Scratch("owner", "above"), Scratch("owner")]
+    left = set()
+    for each in places:
+        path = each.take()
+        open(f"{path}/file", "w").close()
+        left.add(each.give_back(path))
+    assert len(left) == 3 and all(os.listdir(path or "") == ["file"] for path in left)
 
 
 @pytest.mark.parametrize("mode", [0o755, 0o600, 0o1700])

@@ -22,8 +22,11 @@ class Scratch:
     """
 
     def __init__(self, owner: str, below: str = "") -> None:
-        self.root = os.path.join(os.path.realpath(tempfile.gettempdir()), f"toolcrib-{owner}", below).rstrip("/")
+        own = os.path.join(os.path.realpath(tempfile.gettempdir()), f"toolcrib-{owner}")
+        self.root = os.path.join(own, below) if below else own
         """Without links, so that no link needs to be followed on the way to what lies here."""
+        self._aside = f"{own}/{below}-" if below else f"{own}/"
+        """What comes before the number of one that was left dirty: beside the root, into which a program may be let."""
         self._spare: list[str] = []
         self._numbers = itertools.count(1)
         self._left: dict[str, int] = {}
@@ -54,7 +57,6 @@ class Scratch:
 
     def give_back(self, path: str) -> str | None:
         """Done with it: the path is gone at once. Returns where what was left in it lies now, to be removed."""
-        elsewhere = self._next()
         known = self._left.pop(path, None)
         try:
             seen = os.lstat(path)
@@ -62,6 +64,7 @@ class Scratch:
             clean = _is_fresh(seen) and (seen.st_ctime_ns == known or not os.listdir(path))
         except OSError:
             clean = False
+        elsewhere = self._next() if clean else f"{self._aside}{next(self._numbers)}"
         try:
             os.rename(path, elsewhere)
             if clean:
