@@ -7,6 +7,7 @@ import stat
 import sys
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -156,6 +157,33 @@ def test_a_tool_cannot_pass_a_file_on_by_turning_back_the_clock(scratch) -> None
         file.write("for the next")
     os.utime(second, ns=(before.st_atime_ns, before.st_mtime_ns))
     assert scratch.give_back(second) is not None
+    assert os.listdir(scratch.take()) == []
+
+
+def test_a_tool_cannot_pass_a_file_on_where_times_are_counted_in_large_steps(scratch, monkeypatch) -> None:
+    """What changes within one step bears the same time."""
+    step, lstat = 4_000_000, os.lstat
+
+    def coarse(path: str) -> SimpleNamespace:
+        seen = lstat(path)
+        changed = seen.st_ctime_ns // step * step
+        return SimpleNamespace(st_mode=seen.st_mode, st_uid=seen.st_uid, st_ctime_ns=changed)
+
+    monkeypatch.setattr(os, "lstat", coarse)
+    for _ in range(50):
+        path = scratch.take()
+        assert os.listdir(path) == []
+        if scratch.give_back(path) is None:
+            path = scratch.take()
+            open(f"{path}/message", "w").close()
+            scratch.give_back(path)
+
+
+def test_a_spare_one_into_which_something_was_put_is_not_handed_out(scratch) -> None:
+    path = scratch.take()
+    scratch.give_back(path)
+    [spare] = os.listdir(scratch.root)
+    open(f"{scratch.root}/{spare}/message", "w").close()
     assert os.listdir(scratch.take()) == []
 
 

@@ -4,12 +4,15 @@ import itertools
 import os
 import stat
 import tempfile
+import time
 from contextlib import suppress
 
 from ..core.errors import ToolError
 from ._beneath import FOLDER
 
 _FRESH = stat.S_IFDIR | 0o700
+_TICK_NS = 20_000_000
+"""Many systems count the times of files in steps of some milliseconds: two changes within one bear the same time."""
 _WHOLE = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 """To see what is in a directory, and no link to one."""
 
@@ -27,20 +30,24 @@ class Scratch:
         """Without links, so that no link needs to be followed on the way to what lies here."""
         self._aside = f"{own}/{below}-" if below else f"{own}/"
         """What comes before the number of one that was left dirty: beside the root, into which a program may be let."""
-        self._spare: list[str] = []
         self._numbers = itertools.count(1)
-        self._left: dict[str, int] = {}
-        """When each spare was last changed, by us: one that nobody touched since need not be looked into."""
+        self._spare: dict[str, int] = {}
+        """Empty ones, and when each was last changed, by us."""
+        self._given: dict[str, int] = {}
+        """The same of those that were handed out: into one that nobody touched since nobody need look."""
 
     def take(self) -> str:
         """Raises: `ToolError` when there is no room for one; nothing happened."""
         while self._spare:
-            spare = self._spare.pop()
+            spare, changed = self._spare.popitem()
             try:
-                if _is_fresh(os.lstat(spare)):
-                    return spare
-            except OSError:  # no tool should, but one may have removed it
+                seen = os.lstat(spare)
+            except OSError:  # no tool should, but one may have removed it, or put something into it or in its place
                 continue
+            if _is_fresh(seen) and seen.st_ctime_ns == changed:
+                if time.time_ns() - changed > _TICK_NS:
+                    self._given[spare] = changed
+                return spare
         path = self._next()
         try:
             try:
@@ -57,7 +64,7 @@ class Scratch:
 
     def give_back(self, path: str) -> str | None:
         """Done with it: the path is gone at once. Returns where what was left in it lies now, to be removed."""
-        known = self._left.pop(path, None)
+        known = self._given.pop(path, None)
         try:
             seen = os.lstat(path)
             # A tool can set a time of modification, but not the time at which it did so.
@@ -68,19 +75,19 @@ class Scratch:
         try:
             os.rename(path, elsewhere)
             if clean:
-                self._left[elsewhere] = os.lstat(elsewhere).st_ctime_ns
-                self._spare.append(elsewhere)
+                self._spare[elsewhere] = os.lstat(elsewhere).st_ctime_ns
         except OSError:  # the tool removed it
             return None
         return None if clean else elsewhere
 
     def keep(self, path: str) -> None:
         """It was not used: it is as good for the next call."""
-        self._spare.append(path)
+        with suppress(OSError):
+            self._spare[path] = os.lstat(path).st_ctime_ns
 
     def close(self) -> None:
         self._spare.clear()
-        self._left.clear()
+        self._given.clear()
         remove_tree(self.root)
 
     def _next(self) -> str:
