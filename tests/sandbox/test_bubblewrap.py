@@ -19,7 +19,7 @@ from tests.soak import turns
 
 from toolcrib.core.errors import ToolError
 from toolcrib.core.process import Command, Completed
-from toolcrib.sandbox import bubblewrap
+from toolcrib.sandbox import bubblewrap, processes
 from toolcrib.sandbox.cage import Bounds, Cage
 from toolcrib.sandbox.confined import Confined
 from toolcrib.sandbox.processes import Processes
@@ -973,6 +973,45 @@ print("done")"""
     for _ in range(3):
         done = warm(text, word)
         assert (done.warm, done.stdout.text(), running(word)) == (True, "done\n", []), done.stderr.text()
+
+
+SEEN_AND_TOUCHED = """import os
+tmp = os.environ["TMPDIR"]
+print(sorted(os.listdir(tmp)), os.listdir(os.path.dirname(tmp)) == [os.path.basename(tmp)])
+for name in os.listdir(os.path.dirname(tmp)):
+    open(os.path.dirname(tmp) + "/" + name + "/message", "w").close()"""
+
+
+def test_a_run_in_a_worker_finds_nothing_of_the_one_before_nor_what_the_next_is_given(caged, warm, monkeypatch) -> None:
+    """Neither what is about to be removed, however long that takes, nor any directory but its own."""
+    monkeypatch.setattr(processes, "remove_tree", lambda path: None)
+    script = program(caged, SEEN_AND_TOUCHED)
+    done = [warm("", path=script) for _ in range(3)]
+    assert [(each.stdout.text(), each.warm) for each in done] == [("[] True\n", True)] * 3, done[0].stderr.text()
+
+
+def test_a_worker_is_let_into_no_directory_of_another_tool_s(caged) -> None:
+    """Two tools of one folder have the same cage."""
+    script, waits = program(caged, SEEN_AND_TOUCHED), 'echo x > "$TMPDIR/mine"; : > up; read x < go; ls "$TMPDIR"'
+    os.mkfifo(caged.workspace / "go")
+
+    async def main() -> tuple[Completed, Completed]:
+        reads = (str(script),)
+        sandbox = caged.sandbox(readable=OF_PYTHON)
+        command = caged.command(str(script))._replace(warm=((PYTHON,), (str(script),)), reads=reads)
+        await sandbox.exec(command)
+        other = caged.command("/bin/sh", "-c", waits)._replace(reads=reads)
+        task = asyncio.create_task(sandbox.exec(other))
+        await started(caged.workspace / "up")
+        done = await sandbox.exec(caged.command(str(script))._replace(warm=command.warm, reads=reads))
+        (caged.workspace / "go").write_text("go\n")
+        both = done, await task
+        caged.yard.sandbox.close()
+        return both
+
+    done, other = asyncio.run(main())
+    assert (done.warm, done.stdout.text()) == (True, "[] True\n"), done.stderr.text()
+    assert other.stdout.text() == "mine\n"
 
 
 def test_a_run_in_a_worker_is_cancelled(caged, warm) -> None:

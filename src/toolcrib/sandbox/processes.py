@@ -54,7 +54,7 @@ class Processes:
         self.name = name
         self._idle_seconds = idle_seconds
         self.scratch = Scratch(runtime_id)
-        self._scratches: dict[Cage | None, Scratch] = {None: self.scratch}
+        self._scratches: dict[tuple[Cage, Hashable], Scratch] = {}
         self._watcher = Watcher(runtime_id, self.scratch.root)
         self._pollers: dict[asyncio.AbstractEventLoop, Poller] = {}
         self._id, self._numbers = runtime_id, itertools.count(1)
@@ -64,10 +64,12 @@ class Processes:
     async def exec(self, command: Command, *, ended: Ended | None = None) -> Completed:
         self._watcher.ensure()
         poller = self._pollers.get(asyncio.get_running_loop()) or self._new_poller()
-        launch = as_child(poller)
+        launch, scratch = as_child(poller), None
         if command.warm is not None:
-            launch = await self._pool().launcher(command, poller, self._scratch_of(cage_of(command)).root) or launch
-        started = self._started(command, poller, launch)
+            own = self._scratch_of(cage_of(command), command.warm)
+            if (warm := await self._pool().launcher(command, poller, own.root)) is not None:
+                launch, scratch = warm, own
+        started = self._started(command, poller, launch, scratch)
         completed = await self._run(*started, ended)
         if started.program.failure is not None:
             raise started.program.failure
@@ -85,9 +87,11 @@ class Processes:
         job.follow(started.program, self._run(*started, job.on_end))
         return job
 
-    def _started(self, command: Command, poller: Poller, launch: Launch, *, watched: bool = True) -> "_Started":
+    def _started(
+        self, command: Command, poller: Poller, launch: Launch, scratch: Scratch | None = None, *, watched: bool = True
+    ) -> "_Started":
         cage = cage_of(command)
-        scratch = self._scratch_of(cage)
+        scratch = scratch or self._scratch_of(cage)
         tmp = scratch.take()
         seen = self._aftermath.before(cage) if self._aftermath is not None and watched else None
         try:
@@ -134,22 +138,25 @@ class Processes:
             poller.close()
         self._pollers.clear()
         self._watcher.close()
-        if any(cage is not None and cage.tier == LANDLOCK for cage in self._scratches):
+        if any(cage.tier == LANDLOCK for cage, _ in self._scratches):
             from .landlock import release
 
             release(self.scratch.root)
-        self._scratches = {None: self.scratch}
+        self._scratches.clear()
         self.scratch.close()
 
-    def _scratch_of(self, cage: Cage | None) -> Scratch:
-        """Programs of different cages have different directories, so that a worker can be let into those of its own."""
+    def _scratch_of(self, cage: Cage | None, warm: Hashable = None) -> Scratch:
+        """Programs of different cages have different directories.
+
+        So has what a worker runs, by what that worker is for: it is let into all of them, and into nobody else's.
+        """
         if cage is None or cage.tier in UNCONFINED:
             return self.scratch
-        scratch = self._scratches.get(cage)
+        scratch = self._scratches.get((cage, warm))
         if scratch is None:
-            while len(self._scratches) > _MOST_SCRATCHES:  # a cage with something of one call in it is not used again
-                self._scratches.pop(next(key for key in self._scratches if key is not None))
-            scratch = self._scratches[cage] = Scratch(self._id, f"cage-{next(self._numbers)}")
+            while len(self._scratches) >= _MOST_SCRATCHES:  # a cage with something of one call is not used again
+                self._scratches.pop(next(iter(self._scratches)))
+            scratch = self._scratches[cage, warm] = Scratch(self._id, f"cage-{next(self._numbers)}")
         return scratch
 
     def _pool(self) -> "Workers":
