@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -17,7 +18,9 @@ import toolcrib
 import toolcrib.cli
 from toolcrib.core.call import Result
 from toolcrib.runtime.runtime import Crib
+from toolcrib.sandbox import processes
 from toolcrib.sandbox.choose import choose
+from toolcrib.sandbox.scratch import remove_tree
 
 pytestmark = pytest.mark.confined
 TIERS = ("landlock", "bubblewrap")
@@ -420,6 +423,50 @@ def test_a_module_cannot_answer_for_its_worker_and_plant_the_next_call_s_directo
     assert os.listdir(place.root / "data") == ["given"]
     assert [result.data for result in results] == ["written"] * 4
     assert not (place.workspace / "first").exists()
+
+
+LEAVES = """import os
+
+def leave() -> None:
+    \"\"\"Leave something that is called as something of the user's.\"\"\"
+    os.mkdir(os.environ["TMPDIR"] + "/data")
+
+def swap(home: str) -> list[str]:
+    \"\"\"Put links to the home in the place of all that lies beside this call's own directory.\"\"\"
+    root, own = os.path.split(os.environ["TMPDIR"])
+    found = sorted(set(os.listdir(root)) - {own})
+    for name in found:
+        os.rename(f"{root}/{name}", f"{root}/away-{name}")
+        os.symlink(home, f"{root}/{name}")
+    return found
+"""
+
+
+def test_the_next_call_cannot_change_where_what_a_call_left_is_removed(
+    place: Place, tier: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = place.root / "mine" / "module.py"
+    module.parent.mkdir()
+    module.write_text(LEAVES)
+    tools = f"{{module: {module}, tools: [leave, swap], isolation: process}}"
+    place.configure(f"sandbox: {tier}\ntoolsets: {{custom: {tools}}}")
+    swapped = threading.Event()
+
+    def removed_later(path: str) -> None:
+        swapped.wait(30)
+        remove_tree(path)
+
+    monkeypatch.setattr(processes, "remove_tree", removed_later)
+
+    async def use(crib: Crib) -> Result:
+        assert (await crib.call("leave", {})).error is None
+        try:
+            return await crib.call("swap", {"home": str(place.root)})
+        finally:
+            swapped.set()
+
+    assert place.use(use).data in ([], None)  # it sees its own directory alone, or not even that there are others
+    assert os.listdir(place.root / "data") == ["given"]
 
 
 # What cannot be had
