@@ -548,6 +548,105 @@ def test_what_starts_no_program_cannot_be_confined_and_is_not_offered(place: Pla
     assert (result.error.code, demand in result.error.message) == ("SANDBOX_UNAVAILABLE", True)
 
 
+# A workspace that holds keys
+
+
+KEYS = """cat .ssh/id "$TOOLCRIB_HOME/secrets" .config/gh/hosts.yml hosts.yml 2>/dev/null; echo 'sandbox: off' > home/config.yaml
+: > written; : > "$TOOLCRIB_HOME/written"; true"""
+
+
+@pytest.fixture
+def with_keys(place: Place) -> Place:
+    """Its workspace is yet to be chosen."""
+    for name in (".ssh/id", ".config/gh/hosts.yml", "home/secrets"):
+        (place.root / name).parent.mkdir(parents=True, exist_ok=True)
+        (place.root / name).write_text("SECRET\n")
+    for number in range(500):  # more than is kept in memory, to be put back
+        (place.home / f"file{number}").touch()
+    return place
+
+
+def refused_there(place: Place, said: str) -> str:
+    """What it is told that wanted to run, and did not."""
+    before = (place.home / "config.yaml").read_text()
+    result = place.call("run_command", {"command": KEYS})
+    assert result.error is not None and result.error.code == "SANDBOX_UNAVAILABLE", result
+    assert "SECRET" not in str(result) and said in result.error.message
+    assert (place.home / "config.yaml").read_text() == before
+    assert [name for name in (place.home, place.root, place.workspace) if (name / "written").exists()] == []
+    return result.error.message
+
+
+@pytest.mark.parametrize("chosen", [".", ".ssh", ".config", "home"])
+@pytest.mark.parametrize("sandbox", ["landlock", "auto"])
+def test_in_a_workspace_with_keys_nothing_runs_under_landlock(
+    with_keys: Place, tiers: dict[str, str], sandbox: str, chosen: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where it is only the best there is: that is no reason to go on with less."""
+    if why := tiers.get("landlock", "not on this system"):
+        pytest.skip(f"landlock does not hold here: {why}")
+    if sandbox == "auto":
+        from toolcrib.sandbox import choose as choosing
+
+        there = choosing._canaries()
+        monkeypatch.setattr(choosing, "_canaries", lambda: {**there, "bubblewrap": lambda: "apt install bubblewrap"})
+    with_keys.workspace = with_keys.root / chosen
+    with_keys.configure(f"sandbox: {sandbox}")
+    refused_there(with_keys, "use a workspace that holds no keys")
+
+
+def test_a_module_is_not_described_where_it_would_read_keys(with_keys: Place, tiers: dict[str, str]) -> None:
+    if why := tiers.get("landlock", "not on this system"):
+        pytest.skip(f"landlock does not hold here: {why}")
+    module = with_keys.root / "mine" / "module.py"
+    module.parent.mkdir()
+    key = with_keys.root / ".ssh" / "id"
+    module.write_text(f'def reach() -> None:\n    """Say nothing."""\nreach.__doc__ = open({str(key)!r}).read()\n')
+    with_keys.workspace = with_keys.root
+    tools = f"{{module: {module}, tools: [reach], isolation: process}}"
+    with_keys.configure(f"sandbox: landlock\ntoolsets: {{custom: {tools}}}")
+
+    async def offered(crib: Crib) -> str:
+        assert crib.find("reach") is None
+        return str((crib.definitions(), crib.problems()))
+
+    said = with_keys.use(offered)
+    assert ("SECRET" in said, "use a workspace that holds no keys" in said) == (False, True)
+
+
+def test_bubblewrap_hides_keys_in_a_home_and_runs(
+    with_keys: Place, tiers: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if why := tiers.get("bubblewrap", "not on this system"):
+        pytest.skip(f"bubblewrap does not hold here: {why}")
+    with_keys.home = with_keys.home.rename(with_keys.root / ".toolcrib")
+    with_keys.workspace = with_keys.root
+    monkeypatch.setenv("TOOLCRIB_HOME", str(with_keys.home))
+    with_keys.configure("sandbox: bubblewrap")
+    before = (with_keys.home / "config.yaml").read_text()
+    result = with_keys.call("run_command", {"command": KEYS.replace("home/config", ".toolcrib/config")})
+    assert (result.error, "SECRET" in str(result.data)) == (None, False)
+    assert (with_keys.root / "written").exists()
+    assert ((with_keys.home / "config.yaml").read_text(), (with_keys.home / "written").exists()) == (before, False)
+
+
+@pytest.mark.parametrize("chosen", [".", ".ssh", ".config", "home"])
+def test_what_bubblewrap_does_not_hide_it_is_not_let_near(with_keys: Place, tiers: dict[str, str], chosen: str) -> None:
+    """It hides keys below a home in the workspace, and what is ours where that is called as everywhere."""
+    if why := tiers.get("bubblewrap", "not on this system"):
+        pytest.skip(f"bubblewrap does not hold here: {why}")
+    with_keys.workspace = with_keys.root / chosen
+    with_keys.configure("sandbox: bubblewrap")
+    assert "or bubblewrap" not in refused_there(with_keys, "nothing of Toolcrib's own")
+
+
+def test_a_project_s_own_directory_is_no_reason_to_refuse(place: Place, tier: str) -> None:
+    place.tool()
+    place.configure(f"sandbox: {tier}")
+    (place.workspace / ".toolcrib" / "tools").mkdir(parents=True)
+    assert place.happened(place.call()) == ALLOWED
+
+
 # A project
 
 

@@ -203,6 +203,35 @@ def test_a_link_in_the_workspace_is_what_it_leads_to(grounds: Grounds) -> None:
     assert (grounds.asked_for("over"), grounds.leads_to(f"{work}/over")) == ("", "")
 
 
+@pytest.mark.parametrize(
+    ("workspace", "own", "shown", "shown_where_keys_are_hidden"),
+    [
+        ("home/work", "home/.toolcrib", "", ""),
+        ("home", "home/.toolcrib", "home/.toolcrib", ""),
+        (".", "home/.toolcrib", "home/.toolcrib", ""),
+        ("home", "else", "home/.ssh", ""),
+        ("home", "home/else", "home/else", "home/else"),
+        ("home/.ssh", "home/.toolcrib", "home/.ssh", "home/.ssh"),
+        ("home/.toolcrib", "home/.toolcrib", "home/.toolcrib", "home/.toolcrib"),
+        ("home/.config", "home/.toolcrib", "home/.config/gh", "home/.config/gh"),
+        ("home/.local", "home/.toolcrib", "", ""),
+        ("linked", "home/.toolcrib", "linked/aws", "linked/aws"),
+        ("home-2", "home/.toolcrib", "", ""),
+    ],
+)
+def test_a_workspace_is_ordinary_or_holds_what_no_program_should_find(
+    grounds: Grounds, workspace: str, own: str, shown: str, shown_where_keys_are_hidden: str
+) -> None:
+    root, home = Path(grounds.home).parent, Path(grounds.home)
+    (home / ".config" / "gh").mkdir(parents=True)
+    (root / "linked" / "aws").mkdir(parents=True)
+    (home / ".aws").symlink_to(root / "linked" / "aws")
+    (home / "work" / ".toolcrib").mkdir()  # a project's
+    stands = grounds._replace(workspace=str((root / workspace).resolve()), own=str(root / own))
+    said = [stands.exposed(keys_are_hidden=hidden) for hidden in (False, True)]
+    assert said == [path and str(root / path) for path in (shown, shown_where_keys_are_hidden)]
+
+
 def test_what_a_declaration_asks_for_is_looked_for_where_it_says(grounds: Grounds) -> None:
     Path(grounds.workspace, "data").mkdir()
     assert grounds.asked_for("data") == f"{grounds.workspace}/data"

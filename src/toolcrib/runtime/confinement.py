@@ -133,6 +133,7 @@ class Confinement:
         rights = self._config.ruling.of(kind, names[0])
         layers = [*(each.of(kind, *names) for each in self._config.tighter), self._under_its_new_name(names)]
         tier = self._tier(tool, rights, layers)
+        self._check_workspace(tool, tier)
         granted = self._around.granted(tool)
         asked = (*wishes.network, *(each.value for each in granted if each.kind == "network"))
         network = self._network(tool, rights, layers, asked, tier)
@@ -181,6 +182,8 @@ class Confinement:
         tier = self._tier(None, self._config.ruling.of(kind), layers)
         if tier in UNCONFINED:
             return Cage(tier)
+        if kind == "module":
+            self._check_workspace(None, tier)
         own = self.grounds.folder_of(file)
         return Cage(
             tier,
@@ -239,6 +242,16 @@ class Confinement:
         if why := self.chosen.why.get(said, "this system does not have it"):
             raise _unavailable(f"{_called(tool)} is to run under `sandbox: {said}`, which does not hold here: {why}")
         return said
+
+    def _check_workspace(self, tool: Tool | None, tier: str) -> None:
+        """Raises: `Refused`, when a program would find in the workspace what decides about tools, or keys."""
+        if tier in UNCONFINED or not (found := self.grounds.exposed(keys_are_hidden=tier == BUBBLEWRAP)):
+            return
+        remedy = "use a workspace that holds no keys and nothing of Toolcrib's own"
+        if not self.grounds.exposed(keys_are_hidden=True):
+            remedy += f", or bubblewrap, which hides them{self._why_not()}"
+        what = f"the workspace is, or holds, {found}, and {tier} cannot keep it from there"
+        raise _unavailable(f"{_called(tool)} does not run: {what}; {remedy}")
 
     # What it reaches
 

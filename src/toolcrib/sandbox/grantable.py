@@ -52,6 +52,17 @@ class Grounds(NamedTuple):
             return self.leads_to(os.path.join(self.home, declared[2:]), asked=True)
         return self.leads_to(os.path.join(self.workspace, declared), asked=True)
 
+    def exposed(self, *, keys_are_hidden: bool) -> str:
+        """What of ours, or of the user's keys, a program finds in the workspace; nothing where that is ordinary.
+
+        `keys_are_hidden`: those below the home are, in a workspace that holds the home (`sandbox/shield.py`).
+        """
+        named = (os.path.join(self.home, *names) for names in KEYS)
+        keys = [os.path.realpath(path) for path in named if os.path.lexists(path)]
+        hidden = keys if keys_are_hidden and is_below(self.home, self.workspace) else []
+        found = (each for each in (self.own, *keys) if is_below(each, self.workspace))
+        return next((each for each in found if not any(is_below(each, place) for place in hidden)), "")
+
     def folder_of(self, file: str) -> tuple[str, ...]:
         """What a tool reads that is described in a file: the folder; where that holds more than tools, the file."""
         folder = os.path.realpath(os.path.dirname(file))
