@@ -13,10 +13,13 @@ from typing import NamedTuple
 from .home import PRIVATE_FILE, Home
 
 MOST, MOST_BYTES = 20_000, 64 * 1024 * 1024
-"""What is kept of all of them together; the oldest go first. More than can be under way at a time."""
+"""How many names are kept, more than can be under way at a time; and how much of their answers."""
 ANSWER_BYTES = 64 * 1024
 _FOLDER = "calls"
+_DRAFT = ".new"
 _BEGUN, _ENDED, _LONG = b"begun", b"ended", b"long"
+_HEAD_BYTES = 128
+"""At most before the answer: how it stands, and the digest of what was asked for."""
 
 
 class Earlier(NamedTuple):
@@ -59,7 +62,7 @@ class NamedCalls:
     def end(self, session: str, name: str, request: str, *, answer: bytes) -> None:
         """Keep how it ended. Where that fails, it stays begun."""
         path = self._path(session, name)
-        draft = f"{path}.new"
+        draft = path + _DRAFT
         kept = _head(_ENDED, request) + answer if len(answer) <= ANSWER_BYTES else _head(_LONG, request)
         with suppress(OSError):
             fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, PRIVATE_FILE)
@@ -68,6 +71,9 @@ class NamedCalls:
             finally:
                 os.close(fd)
             os.rename(draft, path)
+            return
+        with suppress(OSError):  # half of an answer is none
+            os.unlink(draft)
 
     def forget(self, session: str, name: str) -> None:
         """Nothing ran, so the name is free again."""
@@ -78,7 +84,11 @@ class NamedCalls:
         shutil.rmtree(self._home.file(_FOLDER, _key(session)), ignore_errors=True)
 
     def prune(self) -> None:
-        """Remove the oldest of what is too much. Ages are compared with each other, never with the clock."""
+        """Remove the oldest of what is too much. Ages are compared with each other, never with the clock.
+
+        Of too many bytes the answers go, and the names stay taken; what was begun loses its name only after all that
+        is over has lost its own.
+        """
         found: list[tuple[int, int, str]] = []
         for folder, _, names in os.walk(self._home.file(_FOLDER)):
             for name in names:
@@ -86,12 +96,14 @@ class NamedCalls:
                 with suppress(OSError):
                     seen = os.lstat(path)
                     found.append((seen.st_mtime_ns, seen.st_size, path))
+        found.sort(reverse=True)
         total = 0
-        for count, (_, size, path) in enumerate(sorted(found, reverse=True), 1):
+        for _, size, path in found:
             total += size
-            if count > MOST or total > MOST_BYTES:
+            if total > MOST_BYTES and size > _HEAD_BYTES and not path.endswith(_DRAFT):
                 with suppress(OSError):
-                    os.unlink(path)
+                    _drop_answer(path)
+        _unlink_oldest([path for _, _, path in reversed(found)], count=len(found) - MOST)
 
     def _path(self, session: str, name: str) -> str:
         return self._home.file(_FOLDER, _key(session), _key(name))
@@ -103,11 +115,42 @@ def _head(state: bytes, request: str) -> bytes:
 
 def _read(path: str) -> Earlier:
     with open(path, "rb") as file:
-        head, _, answer = file.read(ANSWER_BYTES + 200).partition(b"\n")
+        data = file.read(ANSWER_BYTES + _HEAD_BYTES)
+        is_whole = os.fstat(file.fileno()).st_size == len(data)  # its answer may be dropped while it is read
+    head, _, answer = data.partition(b"\n")
     state, _, request = head.partition(b" ")
-    return Earlier(
-        request.decode("ascii", "replace"), state in (_ENDED, _LONG), answer if state == _ENDED and answer else None
-    )
+    has_answer = state == _ENDED and bool(answer) and is_whole
+    return Earlier(request.decode("ascii", "replace"), state in (_ENDED, _LONG), answer if has_answer else None)
+
+
+def _drop_answer(path: str) -> None:
+    """Of a call that is over. In place, because that needs no room; a call that ends now comes by rename, and is
+    another file."""
+    fd = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        seen, head = os.fstat(fd), os.pread(fd, _HEAD_BYTES, 0)
+        if head.startswith(_ENDED + b" ") and b"\n" in head:
+            os.ftruncate(fd, head.index(b"\n") + 1)
+            os.utime(fd, ns=(seen.st_atime_ns, seen.st_mtime_ns))  # it is as old as before
+    finally:
+        os.close(fd)
+
+
+def _unlink_oldest(oldest_first: list[str], *, count: int) -> None:
+    """So many, of those that are over; of those that are not, only when there are no others left."""
+    not_over = []
+    for path in oldest_first:
+        if count <= 0:
+            return
+        with suppress(OSError):
+            if not _read(path).is_over:
+                not_over.append(path)
+                continue
+            os.unlink(path)
+            count -= 1
+    for path in not_over[: max(count, 0)]:
+        with suppress(OSError):
+            os.unlink(path)
 
 
 def _write(fd: int, data: bytes) -> None:
