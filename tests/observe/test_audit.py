@@ -1,5 +1,7 @@
 """The record itself: what is in it, who may write at once, and what happens to it at the edges (K78)."""
 
+import errno
+import os
 import subprocess
 import sys
 import time
@@ -211,6 +213,33 @@ def test_a_full_disk_refuses_calls_and_runs_nothing_unrecorded(script, answer, o
     assert told["fault"] is None
     assert told["refused_in_a_row"] == 20
     assert told["after_making_room"] is True
+
+
+def test_what_runs_when_the_disk_fills_is_recorded_whatever_else_is_refused(script, answer, own_mounts) -> None:
+    """I8: the reserve is for what ran. 400 calls of another crib that never did use up none of it."""
+    told = answer(script("running_when_full.py", 20, 20, before=own_mounts))
+    assert told == {
+        "succeeded": 20, "recorded": 21, "refused": ["RESOURCE_EXHAUSTED", "TOOL_NOT_FOUND"],
+        "at_last": "RESOURCE_EXHAUSTED", "again": True, "fault": None, "reserve": 65536,
+    }  # fmt: skip
+
+
+def test_a_quota_that_is_used_up_is_a_full_disk(record, logs, lines, monkeypatch) -> None:
+    record(("note", {}))
+    (log,) = logs.glob("*.jsonl")
+    real = os.write
+
+    def within_quota(fd: int, data: bytes) -> int:
+        if os.path.samestat(os.fstat(fd), log.stat()) and (logs / ".ballast").stat().st_size == 65536:
+            raise OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))
+        return real(fd, data)
+
+    monkeypatch.setattr(os, "write", within_quota)
+    (refused,) = record(("no_such_tool", {}))
+    assert refused.error.code == "RESOURCE_EXHAUSTED" and "nothing ran" in refused.error.message
+    (ran,) = record(("note", {}))
+    assert ran.success
+    assert [each["tool"] for each in lines()] == ["note", "note"]
 
 
 def test_a_read_only_home_is_named_and_nothing_runs(script, answer, own_mounts) -> None:

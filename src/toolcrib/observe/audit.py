@@ -18,9 +18,9 @@ from ..core.errors import InvalidJson, ToolError
 from ..core.events import Event, Finished, Logged, Started
 from ..core.jsontext import dump_ascii, parse
 from ..core.source import Problem
+from . import _reserve
 
 FIRST = "0" * 64
-_BALLAST = 64 * 1024
 _TAIL = 256 * 1024
 _MAX_NAMES = 64
 _MAX_TEXT = 200
@@ -35,7 +35,7 @@ class Audit:
     def __init__(self, directory: Callable[[], str], conceal: Callable[[Any], Any] | None = None) -> None:
         self._directory, self._conceal = directory, conceal
         self._file = self._lock = -1
-        self._path = ""
+        self._path = self._reserve = ""
         self._until = 0.0
         """When the month, and with it the file, ends."""
         self._size = -1
@@ -50,13 +50,14 @@ class Audit:
         if self._file < 0 or self._broken or (time.monotonic() > self._look_again and self._is_gone()):
             try:
                 self._open()
+                _reserve.hold(self._reserve)
             except OSError as exc:
                 raise self._refusal(exc) from None
 
     def notice(self, event: Event) -> None:
         if not isinstance(event, Logged):
             try:
-                self._append(_record(event))
+                self._append(_record(event), is_owed=_has_run(event))
             except OSError as exc:
                 raise self._refusal(exc) from None
 
@@ -106,14 +107,7 @@ class Audit:
         if self._lock < 0:
             self._lock = os.open(os.path.join(directory, ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         self._path = os.path.join(directory, "")
-        ballast = os.path.join(directory, ".ballast")
-        if not os.path.exists(ballast) or os.path.getsize(ballast) < _BALLAST:
-            fd = os.open(ballast, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            try:
-                if os.write(fd, os.urandom(_BALLAST)) != _BALLAST:
-                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), ballast)
-            finally:
-                os.close(fd)
+        self._reserve = os.path.join(directory, _reserve.NAME)
         now = time.time()
         month = max([*(name[:7] for name in log_files(directory)), time.strftime("%Y-%m", time.gmtime(now))])
         if self._file >= 0:
@@ -124,7 +118,8 @@ class Audit:
         self._size = -1
         self._broken = False
 
-    def _append(self, record: dict[str, Any]) -> None:
+    def _append(self, record: dict[str, Any], *, is_owed: bool = False) -> None:
+        """Only what is owed, because it has happened already, is also written where nothing but the reserve is left."""
         if self._conceal is not None:  # a name may hold a secret that somebody was told
             record = self._conceal(record)
         if self._file < 0 or self._owner != os.getpid():
@@ -137,10 +132,12 @@ class Audit:
             now = record["time"] = time.time()
             if now >= self._until:  # asked under the lock: nobody else can still be writing the old month's file
                 self._open()
+            if not is_owed:  # also the room that is left of a piece of it is for others
+                _reserve.hold(self._reserve)
             size = os.lseek(self._file, 0, os.SEEK_END)
             if size != self._size:  # another process wrote, or this is the first time
-                size = self._catch_up(size)
-            self._write(size, record)
+                size = self._catch_up(size, is_owed=is_owed)
+            self._write(size, record, is_owed=is_owed)
         finally:
             flock(self._lock, LOCK_UN)
 
@@ -156,34 +153,31 @@ class Audit:
                     held = f"another process has held the lock for {LOCK_SECONDS:g} s"
                     raise BlockingIOError(errno.EAGAIN, held, f"{os.path.dirname(self._path)}/.lock") from None
 
-    def _write(self, size: int, record: dict[str, Any]) -> None:
+    def _write(self, size: int, record: dict[str, Any], *, is_owed: bool) -> None:
         number = record["n"] = self._number + 1
         record["previous"] = self._head
         body = dump_ascii(record)
         head = sha256(body).hexdigest()
         line = b'%b,"digest":"%b"}\n' % (body[:-1], head.encode())
-        try:
-            written = os.write(self._file, line)
-        except OSError as exc:
-            if exc.errno != errno.ENOSPC:
-                raise
-            written = 0
-        if written != len(line):
-            self._write_into_ballast(size, line)
+        while True:
+            try:
+                self._put(size, line)
+                break
+            except OSError as exc:
+                if exc.errno not in _reserve.NO_ROOM or not is_owed:
+                    raise
+                self._broken = True  # no further call runs
+                if not _reserve.give_up_piece(self._reserve):
+                    raise
         self._size, self._head, self._number = size + len(line), head, number
 
-    def _write_into_ballast(self, size: int, line: bytes) -> None:
-        """The disk is full. This record still fits where the ballast lay; no further call runs."""
-        os.ftruncate(self._file, size)
-        self._broken = True
-        ballast = os.path.join(os.path.dirname(self._path), ".ballast")
-        if os.path.exists(ballast):
-            os.unlink(ballast)
+    def _put(self, size: int, line: bytes) -> None:
+        """All of it, or nothing."""
         if os.write(self._file, line) != len(line):
             os.ftruncate(self._file, size)
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self._path)
 
-    def _catch_up(self, size: int) -> int:
+    def _catch_up(self, size: int, *, is_owed: bool) -> int:
         """Find the chain's head at the end of the file; a torn last line is cut off, and that is recorded."""
         tail = os.pread(self._file, _TAIL, max(0, size - _TAIL))
         keep = tail.rfind(b"\n") + 1
@@ -196,7 +190,8 @@ class Audit:
         else:
             torn += self._catch_up_before()
         if torn:
-            self._write(size, {"n": 0, "time": time.time(), "event": "recovered", "lost_bytes": torn})
+            recovered = {"n": 0, "time": time.time(), "event": "recovered", "lost_bytes": torn}
+            self._write(size, recovered, is_owed=is_owed)
             size = self._size
         return size
 
@@ -235,6 +230,10 @@ def _seal_of(lines: bytes) -> tuple[int, str]:
         return int(record["n"]), str(record["digest"])
     except (InvalidJson, KeyError, TypeError, ValueError):
         return 0, sha256(last).hexdigest()  # somebody was here; `audit verify` says so
+
+
+def _has_run(event: Started | Finished) -> bool:
+    return isinstance(event, Finished) and bool(event.result.metadata["attempts"])
 
 
 def _record(event: Started | Finished) -> dict[str, Any]:
