@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from toolcrib.core.jsontext import parse
-from toolcrib.observe import audit
+from toolcrib.observe import _lock
 from toolcrib.observe.verify import verify
 
 WORKER = """
@@ -88,7 +88,7 @@ def test_one_that_was_stopped_while_it_holds_the_lock_does_not_stop_the_others(
     warm: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """I7: every call ends; nothing runs that could not be recorded, and all goes on when the lock is free again."""
-    monkeypatch.setattr(audit, "LOCK_SECONDS", 0.3)
+    monkeypatch.setattr(_lock, "LOCK_SECONDS", 0.3)
     with open(warm.audit / ".lock") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         result = warm.call_here()

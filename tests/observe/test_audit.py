@@ -174,7 +174,7 @@ def test_two_cribs_at_the_turn_of_the_month_keep_one_chain(home, workspace, logs
     import fcntl
 
     from toolcrib.core.source import Problem
-    from toolcrib.observe import audit
+    from toolcrib.observe import _lock, audit
 
     one, other = (audit.Audit(lambda: str(logs)) for _ in range(2))
     logs.mkdir()
@@ -189,8 +189,7 @@ def test_two_cribs_at_the_turn_of_the_month_keep_one_chain(home, workspace, logs
             other.skipped(Problem("a", "b", "c"))
         real(fd, how)
 
-    for module in (fcntl, audit):
-        monkeypatch.setattr(module, "flock", slow, raising=False)
+    monkeypatch.setattr(_lock, "flock", slow)
     one.skipped(Problem("a", "b", "c"))
     assert verify(str(logs)).fault is None
     assert verify(str(logs)).records == 4

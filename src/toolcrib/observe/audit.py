@@ -10,7 +10,6 @@ import errno
 import os
 import time
 from collections.abc import Callable
-from fcntl import LOCK_EX, LOCK_NB, LOCK_UN, flock
 from hashlib import sha256
 from typing import Any
 
@@ -19,14 +18,13 @@ from ..core.events import Event, Finished, Logged, Started
 from ..core.jsontext import dump_ascii, parse
 from ..core.source import Problem
 from . import _reserve
+from ._lock import Lock
 
 FIRST = "0" * 64
 _TAIL = 256 * 1024
 _MAX_NAMES = 64
 _MAX_TEXT = 200
-LOCK_SECONDS = 5.0
-"""How long others may hold the lock: one that was stopped while it wrote must not stop everybody for good."""
-_LONGEST_PAUSE = 0.001
+_REPLACED_TRIES = 3
 
 
 class Audit:
@@ -34,7 +32,8 @@ class Audit:
 
     def __init__(self, directory: Callable[[], str], conceal: Callable[[Any], Any] | None = None) -> None:
         self._directory, self._conceal = directory, conceal
-        self._file = self._lock = -1
+        self._file = -1
+        self._lock = Lock()
         self._path = self._reserve = ""
         self._until = 0.0
         """When the month, and with it the file, ends."""
@@ -47,12 +46,12 @@ class Audit:
         self._look_again = 0.0
 
     def ready(self) -> None:
-        if self._file < 0 or self._broken or (time.monotonic() > self._look_again and self._is_gone()):
-            try:
+        try:
+            if self._file < 0 or self._broken or (time.monotonic() > self._look_again and self._is_gone()):
                 self._open()
                 _reserve.hold(self._reserve)
-            except OSError as exc:
-                raise self._refusal(exc) from None
+        except OSError as exc:
+            raise self._refusal(exc) from None
 
     def notice(self, event: Event) -> None:
         if not isinstance(event, Logged):
@@ -78,10 +77,13 @@ class Audit:
             pass
 
     def close(self) -> None:
-        for fd in (self._file, self._lock):
-            if fd >= 0:
-                os.close(fd)
-        self._file = self._lock = -1
+        self._close_file()
+        self._lock.close()
+
+    def _close_file(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+        self._file = -1
 
     def _refusal(self, exc: OSError) -> ToolError:
         self._broken = True
@@ -95,23 +97,22 @@ class Audit:
         """Whether somebody removed or replaced the file, so that what is written to it would be lost."""
         self._look_again = time.monotonic() + 1
         try:
-            return os.stat(self._path).st_ino != os.fstat(self._file).st_ino
+            return not os.path.samestat(os.stat(self._path), os.fstat(self._file))
         except FileNotFoundError:
             return True
 
     def _open(self) -> None:
         directory = self._directory()
         if self._owner != os.getpid():
-            self._file = self._lock = -1
+            self._file, self._lock = -1, Lock()
             self._owner = os.getpid()
-        if self._lock < 0:
-            self._lock = os.open(os.path.join(directory, ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        if not self._lock.is_open:
+            self._lock.open(os.path.join(directory, ".lock"))
         self._path = os.path.join(directory, "")
         self._reserve = os.path.join(directory, _reserve.NAME)
         now = time.time()
         month = max([*(name[:7] for name in log_files(directory)), time.strftime("%Y-%m", time.gmtime(now))])
-        if self._file >= 0:
-            os.close(self._file)
+        self._close_file()
         self._path = os.path.join(directory, f"{month}.jsonl")
         self._file = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         self._until = _end_of_month(now)
@@ -124,10 +125,7 @@ class Audit:
             record = self._conceal(record)
         if self._file < 0 or self._owner != os.getpid():
             self._open()
-        try:
-            flock(self._lock, LOCK_EX | LOCK_NB)
-        except BlockingIOError:
-            self._wait_for_lock()
+        self._take_lock()
         try:
             now = record["time"] = time.time()
             if now >= self._until:  # asked under the lock: nobody else can still be writing the old month's file
@@ -139,19 +137,17 @@ class Audit:
                 size = self._catch_up(size, is_owed=is_owed)
             self._write(size, record, is_owed=is_owed)
         finally:
-            flock(self._lock, LOCK_UN)
+            self._lock.release()
 
-    def _wait_for_lock(self) -> None:
-        pause, until = 0.00005, time.monotonic() + LOCK_SECONDS
-        while True:
-            time.sleep(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE)
-            try:
-                return flock(self._lock, LOCK_EX | LOCK_NB)
-            except BlockingIOError:
-                if time.monotonic() > until:
-                    held = f"another process has held the lock for {LOCK_SECONDS:g} s"
-                    raise BlockingIOError(errno.EAGAIN, held, f"{os.path.dirname(self._path)}/.lock") from None
+    def _take_lock(self) -> None:
+        """The one of the directory that is there now. Where that was replaced, the old lock keeps nobody out, and what
+        is written to the old file is lost."""
+        for _ in range(_REPLACED_TRIES):
+            if self._lock.take():
+                return
+            self.close()
+            self._open()
+        raise OSError(errno.ESTALE, "the directory is replaced again and again", os.path.dirname(self._path))
 
     def _write(self, size: int, record: dict[str, Any], *, is_owed: bool) -> None:
         number = record["n"] = self._number + 1
