@@ -1,7 +1,8 @@
-"""The lock of the record: the one that lies there now."""
+"""The lock of the record: the one that lies there now, and never waited for twice in vain."""
 
 import asyncio
 import fcntl
+import time
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
@@ -86,3 +87,22 @@ def test_a_place_where_no_directory_can_be_is_named(home: Path, workspace: Path)
         home.unlink()
 
     in_crib(home, workspace, use)
+
+
+def test_a_lock_that_is_not_let_go_of_is_waited_for_once(
+    home: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While one waits, nothing else in the process goes on: not a server's other calls, and not its end."""
+    monkeypatch.setattr(_lock, "LOCK_SECONDS", 1.0)
+
+    async def use(crib: toolcrib.Crib) -> None:
+        with open(home / "audit" / ".lock") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            began = time.monotonic()
+            for _ in range(30):
+                refused = (await crib.call("no_such_tool")).error
+                assert refused is not None and "another process has held the lock" in refused.message
+            assert time.monotonic() - began < 15
+
+    in_crib(home, workspace, use)
+    assert verify(str(home / "audit")).records == 2

@@ -18,6 +18,7 @@ class Lock:
         self._fd = -1
         self._path = ""
         self._device = self._inode = 0
+        self._is_stalled = False
 
     @property
     def is_open(self) -> bool:
@@ -32,12 +33,15 @@ class Lock:
         """Wait for it. Says no, and has not taken it, when another one lies there now, or none.
 
         Raises:
-            BlockingIOError: it was not to be had.
+            BlockingIOError: it was not to be had. Nobody waits a second time for what one has waited for in vain: all
+                that runs in this process stands still meanwhile.
         """
         try:
             flock(self._fd, _AT_ONCE)
         except BlockingIOError:
-            wait_for(self._fd, LOCK_EX, self._path, seconds=LOCK_SECONDS)
+            seconds, self._is_stalled = 0.0 if self._is_stalled else LOCK_SECONDS, True
+            wait_for(self._fd, LOCK_EX, self._path, seconds=seconds)
+        self._is_stalled = False
         try:
             seen = os.stat(self._path)
             if seen.st_ino == self._inode and seen.st_dev == self._device:
