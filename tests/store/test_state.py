@@ -4,6 +4,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -257,6 +258,25 @@ def test_a_file_that_another_holds_is_an_error_and_no_approval(state: State, hom
     with pytest.raises(ConfigError, match="locked"):
         found(state)
     holder.close()
+
+
+def test_a_file_that_is_held_for_long_is_waited_for_once(home: Path, monkeypatch) -> None:
+    """Whoever asks: all that a server does stands still while one of them waits."""
+    monkeypatch.setattr(module, "LOCK_SECONDS", 1.0)
+    place = Home(home)
+    states = [State(place), State(place)]
+    allow(states[0])
+    holder = sqlite3.connect(home / "state.db", isolation_level=None)
+    holder.execute("BEGIN EXCLUSIVE")
+    began = time.monotonic()
+    for _ in range(15):
+        for each in states:
+            with pytest.raises(ConfigError, match="locked"):
+                found(each)
+    assert time.monotonic() - began < 15
+    holder.close()
+    assert all(map(found, states))
+    assert place.stalled == set()
 
 
 KILLED = """

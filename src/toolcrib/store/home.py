@@ -11,6 +11,8 @@ class Home:
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
         given = os.fspath(path) if path is not None else os.environ.get("TOOLCRIB_HOME") or "~/.toolcrib"
         self.path = os.path.abspath(os.path.expanduser(given))
+        self.stalled: set[str] = set()
+        """Files whose locks were waited for in vain: until one is to be had again, nobody waits for it once more."""
 
     def file(self, *names: str) -> str:
         return os.path.join(self.path, *names)

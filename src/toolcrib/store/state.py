@@ -15,6 +15,9 @@ DAY = 86_400.0
 SPANS: Mapping[str, float | None] = {"session": DAY, "project": 90 * DAY, "user": 90 * DAY, "terminal": None}
 """How long an answer lasts, in seconds, by its scope. What is typed at a terminal is allowed until the tool changes."""
 
+LOCK_SECONDS = 5.0
+"""How long others may hold the file. All that runs in this process stands still while it is waited for."""
+
 MIGRATIONS = (
     """
     CREATE TABLE approvals (
@@ -112,7 +115,10 @@ class Database:
                     db.rollback()
                     raise
                 db.commit()
+            self._home.stalled.discard(self.path)
         except sqlite3.OperationalError as exc:
+            if getattr(exc, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY:  # Python itself raises some without
+                self._home.stalled.add(self.path)
             advice = "see that the directory can be written to, has room, and that no other program holds the file"
             raise ConfigError(f"{exc}; {advice}", path=self.path) from None
         except (sqlite3.DatabaseError, Odd) as exc:
@@ -125,7 +131,8 @@ class Database:
     def _connect(self) -> sqlite3.Connection:
         if not self.exists:
             self._make()
-        db = sqlite3.connect(self.path, timeout=10, isolation_level=None)
+        timeout = 0.0 if self.path in self._home.stalled else LOCK_SECONDS
+        db = sqlite3.connect(self.path, timeout=timeout, isolation_level=None)
         try:
             self._migrate(db)
         except BaseException:
