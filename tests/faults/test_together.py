@@ -98,6 +98,21 @@ def test_one_that_was_stopped_while_it_holds_the_lock_does_not_stop_the_others(
     warm.assert_recovers()
 
 
+@pytest.mark.parametrize("words", [("audit", "verify"), ("audit", "show")])
+def test_a_record_that_a_stopped_writer_holds_is_not_read_by_halves(
+    warm: Any, cli: Any, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """I7: whoever asks for it hears what is in the way."""
+    monkeypatch.setattr(_lock, "LOCK_SECONDS", 0.1)
+    with open(warm.audit / ".lock") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        done = cli(*words, "--json")
+        assert done.returncode == 1
+        error = parse(done.stdout)["error"]
+        assert error["code"] == "RESOURCE_EXHAUSTED" and f"{warm.audit}/.lock" in error["message"]
+    assert cli(*words).returncode == 0
+
+
 def test_trust_that_is_taken_back_at_the_same_time_stays_taken_back(warm: Any) -> None:
     """Each removes its own while others add theirs."""
     projects = [warm.workspace / f"p{number}" for number in range(6)]

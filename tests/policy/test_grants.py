@@ -1,5 +1,6 @@
 """What single tools may see beyond the rest, for as long as they do not change."""
 
+import fcntl
 import json
 import subprocess
 import sys
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from toolcrib.core.errors import ConfigError
+from toolcrib.policy import _alone
 from toolcrib.policy.grants import Grants
 
 
@@ -52,6 +54,18 @@ def test_grants_are_taken_back_by_id_by_tool_by_name_and_all(grants: Grants) -> 
     assert grants.grants_for("t:b", "1") == ("A",)
     assert grants.remove() == 1
     assert grants.all() == ()
+
+
+def test_a_lock_that_is_not_let_go_of_is_an_error(grants: Grants, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (one,) = grants.add("t:a", "1", ["LANG"])
+    monkeypatch.setattr(_alone, "LOCK_SECONDS", 0.1)
+    with open(f"{file}.lock") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for change in (lambda: grants.add("t:a", "1", ["REGION"]), grants.remove):
+            with pytest.raises(BlockingIOError, match="another process has held the lock") as caught:
+                change()
+            assert caught.value.filename == f"{file}.lock"
+    assert grants.all() == (one,)
 
 
 def test_looking_makes_no_file(grants: Grants, file: Path) -> None:

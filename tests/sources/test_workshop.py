@@ -13,6 +13,7 @@ from toolcrib.core.errors import ToolcribError
 from toolcrib.sources import workshop
 from toolcrib.sources.scaffold import Draft
 from toolcrib.sources.workshop import LANGUAGES, Parameter, Plan, create, delete
+from toolcrib.store import lock
 
 from .folders import put
 
@@ -188,6 +189,21 @@ def test_what_lies_in_the_place_where_it_is_made(tmp_path: Path, kind: str) -> N
     create(plan(directory))
     assert [path.name for path in directory.iterdir()] == ["one"]
     assert tree(target) == before
+
+
+def test_a_lock_that_is_not_let_go_of_is_named_and_nothing_is_written(tmp_path: Path, monkeypatch) -> None:
+    directory = tmp_path / "tools"
+    create(plan(directory))
+    before = tree(directory)
+    monkeypatch.setattr(lock, "LOCK_SECONDS", 0.1)
+    fd = os.open(directory, os.O_RDONLY)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        for refused in (refusal(create, plan(directory, "two")), refusal(delete, str(directory), "one")):
+            assert refused.code == "RESOURCE_EXHAUSTED" and str(directory) in str(refused)
+    finally:
+        os.close(fd)
+    assert tree(directory) == before
 
 
 def test_one_writes_at_a_time(tmp_path: Path, monkeypatch) -> None:

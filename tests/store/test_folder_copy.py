@@ -1,5 +1,6 @@
 """Copies of folders: exactly the files of the listing, read-only, mended in place, and never anything else."""
 
+import fcntl
 import hashlib
 import json
 import os
@@ -9,6 +10,7 @@ import pytest
 
 from toolcrib.backends.folder import read_folder
 from toolcrib.core.errors import Refused, ToolError
+from toolcrib.store import lock
 from toolcrib.store.blobs import Blobs, remove
 from toolcrib.store.home import Home
 
@@ -69,6 +71,20 @@ def test_it_is_found_again_when_the_original_is_gone(blobs, folder, tmp_path) ->
     os.rename(folder, tmp_path / "elsewhere")
     for each in (blobs, Blobs(blobs._home)):
         assert each.verified_folder(str(folder), content.digest, content.listing) == str(copy)
+
+
+def test_a_copy_that_another_is_making_for_ever_is_not_waited_for_so_long(blobs, folder, home, monkeypatch) -> None:
+    place = made(blobs, folder).parent
+    monkeypatch.setattr(lock, "LOCK_SECONDS", 0.1)
+    fd = os.open(place, os.O_RDONLY)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        with pytest.raises(ToolError, match="another process has held the lock") as caught:
+            made(Blobs(Home(home)), folder)
+        assert caught.value.code == "RESOURCE_EXHAUSTED" and str(place) in str(caught.value)
+    finally:
+        os.close(fd)
+    assert everything(made(Blobs(Home(home)), folder)) == WHOLE
 
 
 def unseal(copy: Path) -> None:

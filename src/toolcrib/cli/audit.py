@@ -47,6 +47,8 @@ def main(argv: list[str]) -> int:
     options = parser.parse_args(argv)
     try:
         return _show(options) if options.verb == "show" else _verify(options)
+    except BlockingIOError:  # whoever is writing does not get on: that is for all commands the same
+        raise
     except OSError as exc:
         print(f"toolcrib audit: the record cannot be read: {visible(str(exc))}", file=sys.stderr)
         return 1

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..core.errors import InvalidJson
 from ..core.jsontext import parse
+from . import _lock
 from .audit import FIRST, log_files
 from .stats import Stats
 
@@ -114,13 +115,14 @@ def _lines(directory: str) -> Iterator[tuple[str, bytes, int]]:
 
 def _sizes(directory: str) -> list[tuple[str, int]]:
     """The files and their sizes at one moment between two records."""
+    path = os.path.join(directory, ".lock")
     try:
-        lock = os.open(os.path.join(directory, ".lock"), os.O_RDONLY | os.O_CLOEXEC)
+        lock = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
         lock = -1
     try:
         if lock >= 0:
-            fcntl.flock(lock, fcntl.LOCK_SH)
+            _lock.wait_for(lock, fcntl.LOCK_SH, path, seconds=_lock.LOCK_SECONDS)
         paths = [os.path.join(directory, name) for name in log_files(directory)]
         return [(path, os.path.getsize(path)) for path in paths]
     finally:

@@ -1,7 +1,6 @@
 """Where the gRPC service listens: a socket that only its user can open, or an address of this machine."""
 
 import errno
-import fcntl
 import ipaddress
 import os
 import socket
@@ -13,6 +12,7 @@ from typing import NamedTuple
 
 from ..core.errors import ConfigError, ToolcribError
 from ..store.home import PRIVATE_DIR, Home
+from ..store.lock import alone_in
 from .grpc_token import FOLDER
 
 SOCKET, DRAFT = "socket", ".in."
@@ -163,16 +163,13 @@ def publish(draft: str, path: str) -> int:
     Raises:
         ConfigError: another server listens there, or there is something else.
     """
-    guard = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        fcntl.flock(guard, fcntl.LOCK_EX)  # two servers that start at once must not both find nobody there
-        _clear(path)
-        os.rename(draft, path)
-        return os.lstat(path).st_ino
+        with alone_in(os.path.dirname(path)):  # two servers that start at once must not both find nobody there
+            _clear(path)
+            os.rename(draft, path)
+            return os.lstat(path).st_ino
     except OSError as exc:
         raise ConfigError(f"cannot listen here: {exc.strerror}", path=path) from None
-    finally:
-        os.close(guard)
 
 
 def withdraw(path: str, inode: int) -> None:

@@ -3,20 +3,20 @@
 Nothing is started here. Whoever builds runs the steps, one after the other, in the tool's folder.
 """
 
-import fcntl
 import os
 import re
 import shlex
 import shutil
 import stat
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple
 
 from ..backends.folder import MANIFEST, MOST_BYTES, MOST_FILES, PROGRAM, read_folder
 from ..core.errors import ConfigError, ToolcribError
 from ..core.tool import NAME
 from ..store import yamltext
+from ..store.lock import alone_in
 from .manifest_file import MOST_BYTES as MANIFEST_BYTES
 from .manifest_file import read_manifest
 from .manifest_scaffold import LANGUAGES, Parameter, drafts
@@ -294,13 +294,13 @@ def _replace(folder: str, text: str) -> None:
 
 @contextmanager
 def _alone(directory: str) -> Iterator[None]:
-    """One at a time in this directory. A process that is killed lets go of it."""
-    fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX)
+    """One at a time in this directory."""
+    with ExitStack() as held:
+        try:
+            held.enter_context(alone_in(directory))
+        except BlockingIOError as exc:
+            raise ToolcribError(f"{directory}: {exc.strerror}; try again", code="RESOURCE_EXHAUSTED") from None
         yield
-    finally:
-        os.close(fd)
 
 
 def _aside(directory: str, name: str, end: str) -> str:

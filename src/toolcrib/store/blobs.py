@@ -22,6 +22,7 @@ from ..core.jsontext import canonical, parse
 from . import folder_copy
 from .folder_copy import File
 from .home import PRIVATE_DIR, Home
+from .lock import alone_in
 
 MAX_AGE_SECONDS = 30 * 24 * 3600.0
 MAX_TOTAL_BYTES = 1024**3
@@ -117,7 +118,7 @@ class Blobs:
         with _room(path):
             place = self._home.directory(*_PLACE, _hex(digest, path))
             copy = os.path.join(place, os.path.basename(path))
-            with folder_copy.alone(place):
+            with alone_in(place, follow=False, stalled=self._home.stalled):
                 if not self._is_whole(copy, files):
                     self._assemble(path, copy, files)
             paths = [*folder_copy.directories(copy, files), *(f"{copy}/{each[0]}" for each in files)]

@@ -1,14 +1,11 @@
 """Which file a person took for the right one, for programs whose declaration does not say: by URL, its digest."""
 
-import fcntl
-import os
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from ..core.errors import ConfigError, InvalidJson
 from ..core.jsontext import dump, parse
 from .home import Home
+from .lock import alone_in
 
 NAME = "download_pins.json"
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
@@ -31,7 +28,7 @@ class DownloadPins:
 
     def add(self, url: str, digest: str) -> None:
         """Raises: `ConfigError`, when the file is not what we write; `OSError`, when it cannot be written."""
-        with self._alone():
+        with alone_in(self._home.directory()):  # two who add at once must not lose one
             self._home.replace(dump({**self._all(), url: digest}) + b"\n", NAME)
 
     def _all(self) -> dict[str, str]:
@@ -49,13 +46,3 @@ class DownloadPins:
         ):
             raise ConfigError("it is no list of digests; remove the file, and you are asked again", path=self.path)
         return found
-
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Two who add at once must not lose one."""
-        fd = os.open(self._home.directory(), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(fd)

@@ -1,10 +1,9 @@
 """The directories and links of a folder's copy, and nothing in it that does not belong there."""
 
-import fcntl
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 
 OPEN, SEALED = 0o700, 0o500
 File = Sequence[str]
@@ -75,17 +74,6 @@ def found_in(copy: str, *, digest_at: Callable[[str], str]) -> Iterator[tuple[st
             yield name, "link", target
         elif not is_directory:
             yield name, "program" if os.lstat(path).st_mode & 0o111 else "file", digest_at(path)
-
-
-@contextmanager
-def alone(directory: str) -> Iterator[None]:
-    """One at a time makes a copy, whatever process it is in."""
-    fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(fd)
 
 
 def remove_tree(path: str) -> None:

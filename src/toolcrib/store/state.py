@@ -10,13 +10,11 @@ from typing import Any, NamedTuple
 
 from ..core.errors import ConfigError
 from .home import PRIVATE_FILE, Home
+from .lock import LOCK_SECONDS
 
 DAY = 86_400.0
 SPANS: Mapping[str, float | None] = {"session": DAY, "project": 90 * DAY, "user": 90 * DAY, "terminal": None}
 """How long an answer lasts, in seconds, by its scope. What is typed at a terminal is allowed until the tool changes."""
-
-LOCK_SECONDS = 5.0
-"""How long others may hold the file. All that runs in this process stands still while it is waited for."""
 
 MIGRATIONS = (
     """
