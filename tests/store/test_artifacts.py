@@ -92,6 +92,17 @@ def test_a_runtime_that_lives_long_makes_room_again_and_again(home) -> None:
     assert [each.id for each in left[:50]] == [f"a{number}" for number in range(999, 949, -1)]
 
 
+def test_a_clock_that_is_set_ahead_removes_nothing(home, monkeypatch) -> None:
+    """Only a person who says `toolcrib clean` has what is old removed."""
+    put(ArtifactFiles(Home(home)), "a")
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + 20 * 365 * 86_400)
+    for name in ("b", "c"):
+        put(ArtifactFiles(Home(home)), name)
+    assert {each.id for each in ArtifactFiles(Home(home)).all()} == {"a", "b", "c"}
+    assert [each.id for each in ArtifactFiles(Home(home)).due()] == ["a"]
+
+
 def test_one_that_vanishes_meanwhile_is_no_fault(kept, monkeypatch) -> None:
     put(kept, "a")
     monkeypatch.setattr(os, "listdir", lambda path: ["a", "gone"])

@@ -4,6 +4,7 @@ import json
 import sqlite3
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from toolcrib.core.errors import ConfigError
 from toolcrib.store import todos as module
 from toolcrib.store.home import Home
+from toolcrib.store.state import DAY
 from toolcrib.store.todos import Todos
 
 ONE = [{"content": "one", "status": "pending"}]
@@ -70,12 +72,24 @@ def test_so_it_is_across_processes(home: Path) -> None:
     assert found[0].split()[1] == "24"  # each one's last list was written after its others
 
 
-def test_what_nobody_changed_for_long_is_forgotten(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_too_many_lists_the_one_goes_that_nobody_changed_for_longest(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOST_LISTS", 3)
     todos = Todos(Home(home))
-    todos.write("old", ONE)
-    monkeypatch.setattr(module, "KEPT_SECONDS", -1.0)
-    todos.write("new", ONE)
-    assert (todos.read("old"), todos.read("new")) == ([], ONE)
+    for name in ("a", "b", "c", "a", "d"):
+        todos.write(name, ONE)
+    assert [todos.read(name) for name in ("a", "b", "c", "d")] == [ONE, [], ONE, ONE]
+
+
+def test_a_clock_that_is_set_ahead_makes_no_list_old(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    todos = Todos(Home(home))
+    todos.write("a", ONE)
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + 20 * 365 * DAY)
+    todos.write("b", ONE)
+    todos.write("c", ONE)
+    assert [todos.read(name) for name in ("a", "b", "c")] == [ONE] * 3
 
 
 @pytest.mark.parametrize("text", ["{}", "no json", "null"])

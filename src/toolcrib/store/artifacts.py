@@ -1,5 +1,6 @@
 """Output that was too long to keep in memory, whole, in files with a handle."""
 
+import math
 import os
 import re
 import stat
@@ -40,11 +41,14 @@ class ArtifactFiles:
         return name, path, fd
 
     def _make_room(self) -> list[str]:
-        """Remove what is due: at first, and again when much is new, for a server may live for months."""
+        """Remove what is too much: at first, and again when much is new, for a server may live for months.
+
+        Nothing goes for its age here: a clock that is set ahead for a moment would make everything old.
+        """
         new = self._new
         if new is None or (new and len(new) % _LOOK_EVERY == 0 and self._is_much(new)):
             new = self._new = []
-            for artifact in self.due():
+            for artifact in self.due(max_age=math.inf):
                 with suppress(FileNotFoundError):  # another runtime was quicker
                     os.unlink(artifact.path)
         return new

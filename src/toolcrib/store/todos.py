@@ -5,10 +5,10 @@ import time
 from typing import Any
 
 from .home import Home
-from .state import DAY, Database, Odd, plain
+from .state import Database, Odd, plain
 
-KEPT_SECONDS = 90 * DAY
-"""The list of a session that nobody changed for so long is forgotten."""
+MOST_LISTS = 1000
+"""Of more, those are forgotten that nobody changed for longest. Not those of an age: a clock may be set ahead."""
 
 
 class Todos:
@@ -22,10 +22,11 @@ class Todos:
         Raises:
             ConfigError: it could not be kept.
         """
-        now = time.time()
-        row = (plain(session), json.dumps(items), now)
+        row = (plain(session), json.dumps(items), time.time())
         with self._database.use() as db:
-            db.execute("DELETE FROM todos WHERE changed < ?", (now - KEPT_SECONDS,))
+            if db.execute("SELECT 1 FROM todos WHERE session = ?", row[:1]).fetchone() is None:
+                oldest = "SELECT session FROM todos ORDER BY changed DESC LIMIT -1 OFFSET ?"
+                db.execute(f"DELETE FROM todos WHERE session IN ({oldest})", (MOST_LISTS - 1,))
             db.execute("INSERT OR REPLACE INTO todos (session, items, changed) VALUES (?, ?, ?)", row)
 
     def read(self, session: str) -> list[Any]:
