@@ -102,6 +102,19 @@ def test_a_torn_last_line_is_cut_off_and_that_is_recorded(record, logs, lines) -
         assert lines()[2]["lost_bytes"] == torn
 
 
+@pytest.mark.parametrize("lost", [1000, 16 * 1024, 256 * 1024, 1_000_000])
+def test_a_long_tail_of_nothing_is_cut_off_too(record, logs, lines, lost) -> None:
+    """As a file system leaves it whose machine lost power."""
+    record(("note", {}), ("note", {}))
+    (file,) = logs.glob("*.jsonl")
+    with file.open("ab") as end:
+        end.write(bytes(lost))
+    record(("note", {}))
+    assert verify(str(logs)).fault is None
+    assert [(each["n"], each["event"]) for each in lines()] == [(1, "call"), (2, "call"), (3, "recovered"), (4, "call")]
+    assert lines()[2]["lost_bytes"] == lost
+
+
 def test_a_first_record_that_is_torn_is_recovered_too(record, logs, lines) -> None:
     logs.mkdir()
     (logs / time.strftime("%Y-%m.jsonl", time.gmtime())).write_bytes(b'{"n":1,"time"')

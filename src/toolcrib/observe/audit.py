@@ -18,10 +18,10 @@ from ..core.events import Event, Finished, Logged, Started
 from ..core.jsontext import dump_ascii, parse
 from ..core.source import Problem
 from . import _reserve
+from ._end import end_of
 from ._lock import Lock
 
 FIRST = "0" * 64
-_TAIL = 256 * 1024
 _MAX_NAMES = 64
 _MAX_TEXT = 200
 _REPLACED_TRIES = 3
@@ -175,14 +175,13 @@ class Audit:
 
     def _catch_up(self, size: int, *, is_owed: bool) -> int:
         """Find the chain's head at the end of the file; a torn last line is cut off, and that is recorded."""
-        tail = os.pread(self._file, _TAIL, max(0, size - _TAIL))
-        keep = tail.rfind(b"\n") + 1
-        torn = len(tail) - keep
+        end = end_of(self._file, size)
+        torn = size - end.size
         if torn:
-            size -= torn
+            size = end.size
             os.ftruncate(self._file, size)
-        if keep:
-            self._number, self._head = _seal_of(tail[:keep])
+        if end.last:
+            self._number, self._head = _seal_of(end.last)
         else:
             torn += self._catch_up_before()
         if torn:
@@ -200,13 +199,13 @@ class Audit:
                 continue
             path = os.path.join(directory, name)
             with open(path, "rb") as file:
-                data = file.read()
-            keep = data.rfind(b"\n") + 1
-            if keep < len(data):
-                torn += len(data) - keep
-                os.truncate(path, keep)
-            if keep:
-                self._number, self._head = _seal_of(data[:keep])
+                size = os.fstat(file.fileno()).st_size
+                end = end_of(file.fileno(), size)
+            if end.size < size:
+                torn += size - end.size
+                os.truncate(path, end.size)
+            if end.last:
+                self._number, self._head = _seal_of(end.last)
                 return torn
         self._number, self._head = 0, FIRST
         return torn
@@ -219,8 +218,7 @@ def log_files(directory: str) -> list[str]:
         return []
 
 
-def _seal_of(lines: bytes) -> tuple[int, str]:
-    last = lines.rstrip(b"\n").rsplit(b"\n", 1)[-1]
+def _seal_of(last: bytes) -> tuple[int, str]:
     try:
         record = parse(last)
         return int(record["n"]), str(record["digest"])
