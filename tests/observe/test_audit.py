@@ -154,6 +154,15 @@ def test_a_clock_that_goes_back_keeps_the_order(record, logs, lines, clock) -> N
     assert verify(str(logs)).records == 3
 
 
+def test_a_clock_beyond_all_dates_ends_no_call(record, logs, lines, monkeypatch) -> None:
+    for at in (moment(9999, 12, 31), 1e12, 1e30, moment(2031, 1, 1)):
+        monkeypatch.setattr(time, "time", lambda at=at: at)
+        assert [each.success for each in record(("note", {}), ("note", {}))] == [True, True]
+    assert [file.name for file in logs.glob("*.jsonl")] == ["9999-12.jsonl"]
+    assert [each["n"] for each in lines()] == list(range(1, 9))
+    assert verify(str(logs)).fault is None
+
+
 def test_a_running_crib_changes_to_the_new_month(home, workspace, logs, clock) -> None:
     import asyncio
 

@@ -7,6 +7,7 @@ no trace, which only a copy of the last digest elsewhere can show.
 
 import calendar
 import errno
+import math
 import os
 import time
 from collections.abc import Callable
@@ -25,6 +26,8 @@ FIRST = "0" * 64
 _MAX_NAMES = 64
 _MAX_TEXT = 200
 _REPLACED_TRIES = 3
+_LAST_MONTH = float(calendar.timegm((9999, 12, 1, 0, 0, 0)))
+"""Files are in the order of their names for as long as years have four digits; a clock may be set further ahead."""
 
 
 class Audit:
@@ -110,7 +113,7 @@ class Audit:
             self._lock.open(os.path.join(directory, ".lock"))
         self._path = os.path.join(directory, "")
         self._reserve = os.path.join(directory, _reserve.NAME)
-        now = time.time()
+        now = min(time.time(), _LAST_MONTH)
         month = max([*(name[:7] for name in log_files(directory)), time.strftime("%Y-%m", time.gmtime(now))])
         self._close_file()
         self._path = os.path.join(directory, f"{month}.jsonl")
@@ -273,5 +276,7 @@ def _names(args: object, payload: bytes | None) -> list[str]:
 
 
 def _end_of_month(now: float) -> float:
+    if now >= _LAST_MONTH:
+        return math.inf
     year, month = time.gmtime(now)[:2]
     return float(calendar.timegm((year + month // 12, month % 12 + 1, 1, 0, 0, 0)))
