@@ -153,6 +153,39 @@ def test_a_link_in_the_workspace_that_leads_out(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "target",
+    [
+        "{outside}/current",
+        "../outside/current",
+        "within/to-outside/current",
+        "{work}/within/../within/to-outside/current",
+    ],
+)
+def test_a_link_out_of_the_workspace_is_followed_no_further(tmp_path: Path, target: str) -> None:
+    """Where the user's own links lead is not to be seen from inside, so it is not told there either."""
+    work, outside = tmp_path.resolve() / "work", tmp_path.resolve() / "outside"
+    for place in (work / "within", outside / "customers" / "acme"):
+        place.mkdir(parents=True)
+    (outside / "current").symlink_to(outside / "customers" / "acme")
+    (work / "within" / "to-outside").symlink_to("../../outside")
+    (work / "link").symlink_to(target.format(outside=outside, work=work))
+    cage = Cage(BUBBLEWRAP, workspace=str(work))
+    [hint] = hints("fetch", cage, failed("./link: Permission denied"))
+    assert hint.command == f"toolcrib grant fetch files ro {outside}/current"
+    assert "acme" not in hint.message
+
+
+def test_links_that_stay_in_the_workspace_or_lead_in_a_circle_lead_nowhere(tmp_path: Path) -> None:
+    work = tmp_path.resolve()
+    (work / "plain").mkdir()
+    for name, target in (("inner", "plain"), ("there", f"{work}/inner"), ("one", "other"), ("other", "one")):
+        (work / name).symlink_to(target)
+    cage = Cage(BUBBLEWRAP, workspace=str(work))
+    for said in ("./inner/x", "./there/x", "./there/../inner", "./one", "./one/x", "./missing/x"):
+        assert commands(f"{said}: Permission denied", cage) == []
+
+
+@pytest.mark.parametrize(
     "said",
     [
         "cat: /srv/work/plain: Permission denied",  # its own business

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _LOOKED_AT = 16 * 1024
 _MOST_CANDIDATES, _MOST_HINTS, _LONGEST, _SHOWN = 64, 3, 4096, 200
+_MOST_LINKS = 40
+"""As many as the kernel follows."""
 _ELSEWHERE = ("/proc", "/sys", "/dev")
 _SHARED = ("/tmp", "/var/tmp", "/dev/shm")
 
@@ -187,16 +189,47 @@ def _of_path(tool: str, cage: Cage, line: str, said: str) -> Hint | None:
 def _in_workspace(tool: str, cage: Cage, path: str, *, refused: bool) -> Hint | None:
     if any(is_below(path, place) for place in cage.writable):
         return None
-    real = os.path.realpath(path)
-    if not is_below(real, cage.workspace):
+    end = _end_within(path, cage.workspace)
+    if not is_below(end, cage.workspace):
         reachable = (*cage.writable, *cage.readable, *readable_paths(), *_ELSEWHERE)
-        if any(is_below(real, place) for place in reachable):
+        if any(is_below(end, place) for place in reachable):
             return None
-        return _files(tool, real, f"{_shown(path)} is a link that leads outside what {tool} can reach", writing=False)
+        return _files(tool, end, f"{_shown(path)} is a link that leads outside what {tool} can reach", writing=False)
     why = why_protected(path, cage.workspace) if refused else ""
     if not why:
         return None
     return _files(tool, path, f"{_shown(path)} is protected from writing: it is {why}", writing=True, what="protected")
+
+
+def _end_within(path: str, workspace: str) -> str:
+    """Where a path of the workspace leads by the links that lie in there.
+
+    What the first link out of it says is the end, as it is written: where that leads further, the program cannot see.
+    """
+    at, left, links = workspace, _parts(path.removeprefix(workspace)), 0
+    while left:
+        name = left.pop()
+        at = os.path.dirname(at) if name == ".." else os.path.join(at, name)
+        if not is_below(at, workspace):
+            break
+        try:
+            target = os.readlink(at)
+        except OSError:  # no link, or nothing at all
+            continue
+        links += 1
+        if links > _MOST_LINKS:
+            return path
+        at = os.path.dirname(at)
+        if target.startswith("/"):
+            at = workspace if is_below(target, workspace) else "/"
+            target = target.removeprefix(workspace) if at == workspace else target
+        left += _parts(target)
+    return os.path.normpath(os.path.join(at, *reversed(left)))
+
+
+def _parts(path: str) -> list[str]:
+    """The last first."""
+    return [part for part in reversed(path.split("/")) if part not in ("", ".")]
 
 
 def _files(tool: str, path: str, message: str, *, writing: bool, what: str = "files") -> Hint:
