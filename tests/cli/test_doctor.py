@@ -6,14 +6,15 @@ import pytest
 
 from toolcrib.builtins import TOOLS
 from toolcrib.core.jsontext import parse
+from toolcrib.sandbox import choose
 
 
 @pytest.fixture
-def doctor(run_cli):
+def doctor(cli):
     """The exit status, and the checks by name."""
 
     def ask(**options) -> tuple[int, dict[str, dict], dict]:
-        done = run_cli("doctor", "--json", **options)
+        done = cli("doctor", "--json", **options)
         answer = parse(done.stdout)
         assert answer["ok"] == (done.returncode == 0)
         assert "Traceback" not in done.stderr
@@ -107,6 +108,15 @@ def test_a_protection_that_is_not_built_is_broken(doctor, home) -> None:
     status, checks, _ = doctor()
     assert (status, checks["sandbox"]["state"]) == (1, "broken")
     assert "sandbox: auto" in checks["sandbox"]["fix"]
+
+
+def test_a_sandbox_that_was_put_right_is_found_to_hold(doctor, home, monkeypatch) -> None:
+    """Whoever followed the advice asks again, and what was found out before does not count any more."""
+    (home / "config.yaml").write_text("sandbox: bubblewrap\n")
+    assert doctor()[0] == 1
+    monkeypatch.setattr(choose, "_canaries", lambda: {"bubblewrap": lambda: ""})
+    status, checks, _ = doctor()
+    assert (status, checks["sandbox"]["state"]) == (0, "ok")
 
 
 def test_a_changed_record_is_broken(doctor, repeat, run_cli, home) -> None:

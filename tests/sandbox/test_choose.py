@@ -164,6 +164,26 @@ def test_another_boot_is_another_place(tries: Tries, tmp_path: Path, monkeypatch
     assert tries.count == 4
 
 
+@pytest.mark.parametrize(
+    "switch",
+    [
+        "kernel/unprivileged_userns_clone",
+        "kernel/apparmor_restrict_unprivileged_userns",
+        "user/max_user_namespaces",
+    ],
+)
+def test_an_administrator_s_switch_makes_another_place(
+    tries: Tries, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, switch: str
+) -> None:
+    """The remedy that `doctor` names takes no new boot, and is noticed."""
+    tries.said["bubblewrap"] = "no namespaces"
+    assert choose(str(tmp_path)).tier == "landlock"
+    text = chosen._text
+    monkeypatch.setattr(chosen, "_text", lambda path: "another" if path == f"/proc/sys/{switch}" else text(path))
+    tries.said["bubblewrap"] = ""
+    assert choose(str(tmp_path)).tier == "bubblewrap"
+
+
 def test_another_user_is_in_another_place(tries: Tries, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     choose(str(tmp_path))
     monkeypatch.setattr(os, "getuid", lambda: 12345)

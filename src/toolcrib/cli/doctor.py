@@ -20,7 +20,7 @@ from ..runtime.project import trust_roots
 from ..runtime.runtime import Crib
 from ..sandbox import spawn
 from ..sandbox.cage import UNCONFINED
-from ..sandbox.choose import choose
+from ..sandbox.choose import choose, forget
 from ..store.home import Home
 from ._parser import verb_parser
 from ._profiles import look_at_all
@@ -85,6 +85,7 @@ def main(argv: list[str]) -> int:
 
 
 def _checks(home: Home, workspace: str, profile: str | None) -> Iterator[Check]:
+    forget(home.file("cache"))  # whoever asks may have followed the advice of the last time
     yield _python()
     yield from _home(home)
     yield from _configured(home, workspace, profile)

@@ -2,7 +2,7 @@
 
 A version says nothing about whether a kernel, a container or a policy lets a tier work. So each is tried once, by a
 canary that attempts what must be refused. What is remembered is only a shortcut: a tier that does not come up when a
-program is started in it refuses that program, and is tried anew the next time.
+program is started in it refuses that program. It is tried anew once something here is different, and by `doctor`.
 """
 
 import os
@@ -19,6 +19,12 @@ _LONGEST = 65536
 _BUBBLEWRAP = "/usr/bin/bwrap"
 _OF_THIS_PROCESS = ("Uid", "NoNewPrivs", "Seccomp", "CapEff", "CapBnd")
 """What the kernel says of a process that bears on what it may do."""
+_SWITCHES = (
+    "kernel/unprivileged_userns_clone",
+    "kernel/apparmor_restrict_unprivileged_userns",
+    "user/max_user_namespaces",
+)
+"""With which an administrator lets a tier work, or no longer, without a new boot. A kernel need not have them."""
 
 
 class Chosen(NamedTuple):
@@ -51,7 +57,7 @@ def remember(cache: str, why: Mapping[str, str]) -> None:
 
 
 def forget(cache: str) -> None:
-    """A tier did not come up: whatever is remembered is not so any more."""
+    """Have every tier tried anew: what changed may not show here, as a profile of AppArmor does not."""
     try:
         os.unlink(os.path.join(cache, FILE))
     except OSError:
@@ -85,6 +91,7 @@ def _here() -> list[str]:
     """Who and where this process is, as far as it bears on what can be confined."""
     said = [sys.platform, str(os.getuid()), _text("/proc/sys/kernel/random/boot_id")]
     said += [line for line in _text("/proc/self/status").splitlines() if line.split(":")[0] in _OF_THIS_PROCESS]
+    said += [_text(f"/proc/sys/{name}") for name in _SWITCHES]
     for name in ("user", "mnt", "net"):
         try:
             said.append(os.readlink(f"/proc/self/ns/{name}"))
