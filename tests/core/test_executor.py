@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -437,6 +438,41 @@ def test_tools_that_call_each_other_for_ever_are_stopped(bench) -> None:
     crib = bench(again)
     assert crib.call("again").data == "RESOURCE_EXHAUSTED"
     assert len(crib.recorder.events) == 16
+
+
+def in_a_place(made: Tool) -> Tool:
+    """As one that starts a process."""
+    return made._replace(backend=replace(made.backend, starts_process=True))
+
+
+def test_a_tool_that_is_ended_while_it_waits_for_another_needs_no_place_for_that(bench) -> None:
+    """Its time is over when it is over, however long others keep the places."""
+    begun, until = asyncio.Event(), asyncio.Event()
+
+    @toolcrib.tool
+    async def keep() -> str:
+        """Keep the place."""
+        begun.set()
+        await until.wait()
+        return "kept"
+
+    @toolcrib.tool
+    async def outer(ctx: Context) -> Any:
+        """Use another tool for too long."""
+        return (await ctx.call("hang", {}, timeout=60)).data
+
+    async def run() -> tuple[Result, Result, Result]:
+        crib = bench(*map(in_a_place, (outer, keep)), hang, places=asyncio.Semaphore(1))
+        waiting = asyncio.create_task(crib.acall("outer", timeout=0.2))
+        keeping = asyncio.create_task(crib.acall("keep"))
+        await begun.wait()
+        ended = await waiting
+        until.set()
+        return ended, await keeping, await crib.acall("keep", timeout=0.2)
+
+    ended, kept, after = asyncio.run(asyncio.wait_for(run(), 10))
+    assert ended.error.code == "TIMEOUT"
+    assert (kept.data, after.data) == ("kept", "kept"), "no place came or went"
 
 
 def test_every_outcome_is_told(bench) -> None:

@@ -218,11 +218,10 @@ class Executor:
             return await inner
         ctx.placed = False
         self.places.release()  # a tool that waits for another leaves its place: it could be the one that is waited for
-        try:
-            return await inner
-        finally:
-            await self.places.acquire()
-            ctx.placed = True
+        result = await inner
+        await self.places.acquire()  # not when it is ended meanwhile: it would wait for a place in order to end
+        ctx.placed = True
+        return result
 
     def log(self, ctx: Context, level: str, message: str) -> None:
         self._tell(Logged(ctx.request, level, self.host.conceal(message)))
