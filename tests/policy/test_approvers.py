@@ -1,6 +1,7 @@
 """What is asked and what is not: memory in front of a person, and calls that wait for one."""
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from toolcrib.core.call import Call
 from toolcrib.core.errors import Refused
 from toolcrib.core.policy import Answer, Question
 from toolcrib.core.tool import Subject
-from toolcrib.policy.approvers import Pending, Remembering, SaysYes, Standing
+from toolcrib.policy.approvers import Pending, Remembering, SaysYes, Standing, keep
 from toolcrib.policy.remember import project_key
 from toolcrib.policy.request import FullQuestion, Surroundings, describe
 from toolcrib.store.home import Home
@@ -111,6 +112,49 @@ def test_what_lasts_is_allowed_everywhere_until_it_is_taken_back(place: Place) -
     assert anybody.allowed(act)
     place.state.revoke()
     assert not anybody.allowed(act)
+
+
+@pytest.mark.parametrize("scope", ["session", "project", "user"])
+def test_who_asked_notices_that_it_was_taken_back(place: Place, scope: str) -> None:
+    """In a process that goes on: it was revoked in another terminal."""
+    approver = place.remembering(Person(scope))
+    asyncio.run(approver.approve(question()))
+    assert approver.allowed(act)
+    Place(place.home, place.workspace).state.revoke()
+    assert not approver.allowed(act)
+
+
+def test_what_was_answered_elsewhere_so_that_it_lasts_can_be_taken_back_too(place: Place) -> None:
+    class Elsewhere(Person):
+        """As `toolcrib approve` in another terminal: that stores what lasts, and here is heard only a yes."""
+
+        async def approve(self, question: Question) -> Answer:
+            assert isinstance(question, FullQuestion)
+            keep(place.state, question.request, Standing(True, "person", "project"))
+            return Answer(True, "approved x")
+
+    approver = place.remembering(Elsewhere())
+    asyncio.run(approver.approve(question()))
+    assert approver.allowed(act)
+    place.state.revoke()
+    assert not approver.allowed(act)
+
+
+@pytest.mark.parametrize("last", [Standing(False, "person"), Refused("nobody came")])
+def test_a_yes_for_this_time_does_not_outlive_another_answer(place: Place, last: Answer | Exception) -> None:
+    class Changing(Person):
+        async def approve(self, question: Question) -> Answer:
+            answer = await super().approve(question)
+            if isinstance(answer, Exception):
+                raise answer
+            return answer
+
+    approver = place.remembering(Changing("once", last))
+    asyncio.run(approver.approve(question()))
+    assert approver.allowed(act)
+    with contextlib.suppress(Refused):
+        asyncio.run(approver.approve(question()))
+    assert not approver.allowed(act)
 
 
 def test_a_memory_that_cannot_be_read_allows_nothing(place: Place) -> None:

@@ -181,7 +181,7 @@ def test_a_yes_to_a_dry_run_is_none(place: Place) -> None:
         person.blind = True
         return [dry.error, after.data, seen.data, (await crib.call("custom_tool_wants", {})).data]
 
-    assert place.use(calls, person) == [None, NOTHING, EVERYTHING, EVERYTHING]
+    assert place.use(calls, person) == [None, NOTHING, EVERYTHING, NOTHING], "the last answer counts"
     assert len(person.shown) == 4
 
 

@@ -83,8 +83,9 @@ class Remembering:
     ) -> None:
         self._inner, self._memory, self._describe = inner, memory, describe
         self._session, self._project, self._typed = session, project, typed
-        self._allowed: set[tuple[str, str]] = set()
-        """Tools, by id and digest, that were allowed here in view of what they declare."""
+        self._for_now: set[tuple[str, str]] = set()
+        """Tools, by id and digest, to whose last question somebody who saw what they declare said yes, for that time
+        only. A yes that lasts is not kept here: it would outlive its being taken back."""
 
     def is_person(self) -> bool:
         """Whether whoever answers sits at a terminal and sees what is asked."""
@@ -92,17 +93,31 @@ class Remembering:
 
     def allowed(self, tool: Tool) -> bool:
         """Whether a person who saw what this version of a tool declares said yes to it: here, or so that it lasts."""
-        try:
-            return (tool.id, tool.digest) in self._allowed or self._memory.remembers(tool.id, tool.digest)
-        except ConfigError:
-            return False
+        return (tool.id, tool.digest) in self._for_now or self._lasts(tool)
 
     async def approve(self, question: Question) -> Answer:
-        answer = await self._answer(question)
-        fresh = answer.allowed and answer.by != "remembered" and not getattr(self._inner, "blind", False)
-        if fresh and question.message is None and not question.call.dry_run:
-            self._allowed.add((question.tool.id, question.tool.digest))
-        return answer
+        if question.message is not None or question.call.dry_run:  # no word on what the tool may have
+            return await self._answer(question)
+        tool, for_now = question.tool, False
+        try:
+            answer = await self._answer(question)
+            for_now = answer.allowed and self._is_for_now(answer, tool)
+            return answer
+        finally:  # the last answer counts, and nobody's is a no
+            (self._for_now.add if for_now else self._for_now.discard)((tool.id, tool.digest))
+
+    def _is_for_now(self, answer: Answer, tool: Tool) -> bool:
+        if answer.by == "remembered" or getattr(self._inner, "blind", False):
+            return False
+        if isinstance(answer, Standing):
+            return answer.scope == "once"
+        return isinstance(self._inner, SaysYes) or not self._lasts(tool)  # an answer from elsewhere is stored there
+
+    def _lasts(self, tool: Tool) -> bool:
+        try:
+            return self._memory.remembers(tool.id, tool.digest)
+        except ConfigError:
+            return False
 
     async def _answer(self, question: Question) -> Answer:
         if isinstance(self._inner, SaysYes):  # said beforehand, and for this time only: no memory is needed
