@@ -406,33 +406,6 @@ def test_how_it_was_confined_says_what_is_looked_after(workspace, aside) -> None
     look.after(None, "nothing-2")
 
 
-def test_a_program_that_stays_running_is_looked_after_in_each_call(workspace, aside) -> None:
-    told: list[tuple[str, list[str]]] = []
-    look = Aftermath(lambda: str(aside), lambda mark, what: told.append((mark, [each.path for each in what])))
-    processes = Processes(f"after{os.getpid()}")
-    makes = "while IFS= read -r name; do echo x > $name; echo done; done"
-
-    async def calls() -> None:
-        for mark, name, cage in (
-            ("call-1", ".envrc", Cage("landlock", str(workspace))),
-            ("call-2", ".npmrc", Cage("landlock", str(workspace))),
-            ("call-3", "ordinary", Cage("landlock", str(workspace))),
-            ("call-4", ".netrc", None),
-        ):
-            command = Command(("/bin/sh", "-c", makes), str(workspace), mark, {"PATH": os.environ["PATH"]})
-            loan = processes.lend(command, key="key", marks=lambda mark=mark: mark)
-            async with look.around(loan, cage, mark) as peer:
-                peer.send(f"{name}\n".encode())
-                assert await peer.receive() == b"done\n"
-
-    try:
-        asyncio.run(calls())
-    finally:
-        processes.close()
-    assert told == [("call-1", [".envrc"]), ("call-2", [".npmrc"])]
-    assert sorted(os.listdir(workspace)) == [".netrc", "ordinary"]
-
-
 def test_what_was_done_is_told_with_the_reason(workspace, aside) -> None:
     seen = before(str(workspace))
     write(workspace / "sub" / ".envrc")

@@ -351,3 +351,11 @@ def test_what_was_put_back_and_what_was_there_instead() -> None:
 def test_of_much_that_was_put_aside_a_little_is_told() -> None:
     found = [PutAside(f".vscode{count}", "/srv/aside/1", "why") for count in range(9)]
     assert len(of_aftermath("fetch", "/srv/work", found)) == 3
+
+
+def test_one_that_stays_running_is_told_why_it_writes_nothing() -> None:
+    cage = CAGE._replace(workspace_writable=False)
+    (hint,) = hints("fetch", cage, failed("cannot write ./out.txt: Permission denied"))
+    assert "`tools: {fetch: {warm: false}}`" in hint.message
+    assert hint.command == "toolcrib grant fetch files rw /srv/work/out.txt"
+    assert hints("fetch", CAGE, failed("cannot write ./out.txt: Permission denied")) == []

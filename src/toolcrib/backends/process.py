@@ -124,7 +124,7 @@ async def run_to_end(command: Command, ctx: Context) -> Completed:
 class Explains(Protocol):
     """A sandbox that can tell what it probably refused to a program that failed, and what it put aside of any."""
 
-    def denied(self, tool: str, done: Completed, *, said: str = "") -> list[dict[str, str]]: ...
+    def denied(self, tool: str, done: Completed, *, said: str = "", stays: bool = False) -> list[dict[str, str]]: ...
 
     def put_aside(self, tool: str, mark: str) -> list[dict[str, str]]: ...
 
@@ -134,10 +134,13 @@ def _explains(sandbox: Sandbox) -> TypeGuard[Explains]:
     return hasattr(sandbox, "put_aside")
 
 
-def note_denied(done: Completed, ctx: Context, *, said: str = "") -> None:
-    """Put into a call's metadata what its sandbox probably refused. `said` is an error that the tool told itself."""
+def note_denied(done: Completed, ctx: Context, *, said: str = "", stays: bool = False) -> None:
+    """Put into a call's metadata what its sandbox probably refused.
+
+    `said` is an error that the tool told itself; `stays`, that its program stays running.
+    """
     sandbox = ctx.sandbox
-    if _explains(sandbox) and (found := sandbox.denied(ctx.tool_name, done, said=said)):
+    if _explains(sandbox) and (found := sandbox.denied(ctx.tool_name, done, said=said, stays=stays)):
         ctx.report["denied"] = found
 
 

@@ -11,7 +11,7 @@ from ..core.jsontext import JSON, dump
 from ..core.limits import VIEW_BYTES
 from ..core.process import Captured, Command, Completed
 from .conversation import Lends, Peer, answer, greeting, lends
-from .process import ProcessBackend, environment, in_terms_of, note_denied, note_put_aside, readable, with_hint
+from .process import ProcessBackend, environment, in_terms_of, note_denied, readable, with_hint
 from .view import view
 from .wishes import Wishes
 
@@ -86,8 +86,6 @@ class ServeBackend(NamedTuple):
                     break
         except ToolError as exc:
             raise in_terms_of(path, program, exc) from None
-        finally:
-            note_put_aside(ctx)
         self.declined[digest] = fault
         ctx.report["serve"] = f"declined: {fault}"
         ctx.log.warn(f"{ctx.tool_name} offers `{VERB}`, but {fault}; it is run anew for each call")
@@ -128,7 +126,8 @@ def _error(error: JSON, ctx: Context) -> ToolError:
     if len(dump(details)) > ctx.limits.output_bytes:
         details = {"error": view(ctx.host.conceal(message)), "details": view(dump(ctx.host.conceal(about)).decode())}
     evidence = ctx.evidence()
-    note_denied(Completed(0, Captured(), Captured()), ctx, said=f"{message}\n{evidence.get('stderr', '')}")
+    said = f"{message}\n{evidence.get('stderr', '')}"
+    note_denied(Completed(0, Captured(), Captured()), ctx, said=said, stays=True)
     return ToolError(with_hint(view(ctx.host.conceal(message)), ctx), details={**details, **evidence})
 
 

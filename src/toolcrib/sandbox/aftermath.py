@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from . import originals
 from ._beneath import holding, is_below
@@ -19,9 +19,6 @@ from .cage import BUBBLEWRAP, UNCONFINED, Cage
 from .finding import INSTALLED, OF_COMMANDS, REPOSITORY, Place, find, whereabouts
 from .originals import Entries, Stamp
 from .repository import is_plain
-
-if TYPE_CHECKING:
-    from .lending import Loan
 
 _MOST = 64
 """Are put aside after one program, the nearest first."""
@@ -126,12 +123,6 @@ class Aftermath:
         if seen is not None and not seen.held:
             with self._turn:
                 self._over(seen.workspace)
-
-    def around(self, loan: "Loan", cage: Cage | None, mark: str) -> "Loan":
-        """A loan, looked after as a program is."""
-        from .watched import Watched  # late: few tools stay running
-
-        return Watched(loan, self, cage, mark)
 
     def _over(self, workspace: str) -> None:
         begun = self._begun[workspace]

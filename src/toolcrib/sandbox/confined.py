@@ -37,11 +37,12 @@ class Confined:
     def lend(self, command: Command, *, key: Hashable, marks: Callable[[], str]) -> "Loan":
         return self._processes.lend(self._caged(command), key=key, marks=marks)
 
-    def denied(self, tool: str, done: Completed, *, said: str = "") -> list[dict[str, str]]:
-        """What was probably refused to a tool that failed, and how to allow it."""
+    def denied(self, tool: str, done: Completed, *, said: str = "", stays: bool = False) -> list[dict[str, str]]:
+        """What was probably refused to a tool that failed, and how to allow it. `stays`: its program was lent."""
         from .denied import hints, of_withheld  # late: most calls succeed
 
-        found = (*of_withheld(tool, self._withheld), *hints(tool, self.cage, done, said=said))
+        cage = self.cage._replace(workspace_writable=False) if stays else self.cage
+        found = (*of_withheld(tool, self._withheld), *hints(tool, cage, done, said=said))
         return [hint._asdict() for hint in found]
 
     def put_aside(self, tool: str, mark: str) -> list[dict[str, str]]:

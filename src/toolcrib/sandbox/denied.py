@@ -195,10 +195,16 @@ def _in_workspace(tool: str, cage: Cage, path: str, *, refused: bool) -> Hint | 
         if any(is_below(end, place) for place in reachable):
             return None
         return _files(tool, end, f"{_shown(path)} is a link that leads outside what {tool} can reach", writing=False)
-    why = why_protected(path, cage.workspace) if refused else ""
-    if not why:
+    if not refused:
         return None
-    return _files(tool, path, f"{_shown(path)} is protected from writing: it is {why}", writing=True, what="protected")
+    if why := why_protected(path, cage.workspace):
+        message = f"{_shown(path)} is protected from writing: it is {why}"
+        return _files(tool, path, message, writing=True, what="protected")
+    if cage.workspace_writable:
+        return None
+    anew = f"`tools: {{{tool}: {{warm: false}}}}` has it run anew for each call, where it may"
+    message = f"{tool} stays running, and writes nothing in the workspace, as {_shown(path)}; {anew}"
+    return _files(tool, path, message, writing=True)
 
 
 def _end_within(path: str, workspace: str) -> str:

@@ -121,12 +121,17 @@ class Processes:
         The next gets it when it has the same key and would start it in the same way: with the same words, directory,
         environment and memory limit. What else `command` says is about the call alone. `marks` makes the mark that
         such a program carries for its life.
+
+        Where it is confined it writes nothing in the workspace but where it was granted to: it goes on between calls,
+        and what it made then could not be told from what anybody else makes. Nor can it be stopped for so long, since
+        a timer of its own would wake it up.
         """
         loop = asyncio.get_running_loop()
         lending = self._lendings.get(loop) or self._new_lending(loop)
         cage = cage_of(command)
-        loan = lending.lend(command, (key, standing(cage)), marks)
-        return loan if self._aftermath is None else self._aftermath.around(loan, cage, command.mark)
+        if cage is not None and cage.tier not in UNCONFINED:
+            cage = cage._replace(workspace_writable=False)
+        return lending.lend(command._replace(cage=cage), (key, standing(cage)), marks)
 
     def close(self) -> None:
         for lending in self._lendings.values():
