@@ -6,6 +6,7 @@ import os
 import shutil
 import stat
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,11 +14,12 @@ import pytest
 
 from toolcrib.core.errors import ToolError
 from toolcrib.core.process import Command
-from toolcrib.sandbox import aftermath
-from toolcrib.sandbox.aftermath import Aftermath, PutAside, before, put_aside
+from toolcrib.sandbox import aftermath, beforehand, originals
+from toolcrib.sandbox.aftermath import Aftermath, PutAside, put_aside
+from toolcrib.sandbox.beforehand import before
 from toolcrib.sandbox.cage import Cage
 from toolcrib.sandbox.canary import Alike
-from toolcrib.sandbox.finding import OTHER, Place
+from toolcrib.sandbox.finding import OTHER, Place, TakesLong
 from toolcrib.sandbox.processes import Processes
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="there is no tier that needs it but on Linux")
@@ -117,7 +119,7 @@ def test_what_changed_where_nothing_is_held_is_put_back(workspace, aside) -> Non
 
 
 def test_what_is_too_much_to_keep_is_told_and_left(workspace, aside, monkeypatch) -> None:
-    monkeypatch.setattr(aftermath.originals, "MOST_BYTES", 10)
+    monkeypatch.setattr(originals, "MOST_BYTES", 10)
     write(workspace / ".envrc", "mine and long")
     write(workspace / ".npmrc", "mine")
     seen = before(str(workspace))
@@ -129,7 +131,8 @@ def test_what_is_too_much_to_keep_is_told_and_left(workspace, aside, monkeypatch
 
 
 def test_of_a_workspace_so_much_is_kept_the_nearest_first(workspace, aside, monkeypatch) -> None:
-    monkeypatch.setattr(aftermath, "_MOST_BYTES", 4)
+    monkeypatch.setattr(beforehand, "_MOST_BYTES", 4)
+    monkeypatch.setattr(beforehand, "_ALWAYS_COMPARED", 1)
     for name in ("sub/.envrc", ".envrc"):
         write(workspace / name, "mine")
     seen = before(str(workspace))
@@ -244,7 +247,7 @@ def test_a_look_that_failed_leaves_nothing_to_compare_with(workspace, aside, mon
     write(workspace / ".envrc", "mine")
     seen = look.before(cage)
     with monkeypatch.context() as broken:
-        broken.setattr(aftermath, "put_aside", lambda *_: 1 / 0)
+        broken.setattr(aftermath, "put_aside", lambda *_, **__: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             look.after(seen, "broken")
     write(workspace / ".envrc", "mine, and newer")
@@ -322,7 +325,7 @@ def test_nothing_is_reached_through_a_link(workspace, aside, tmp_path, monkeypat
     seen = before(str(workspace), held=True)
     (workspace / "sub").symlink_to(outside)
     place = aftermath.Place("sub/.vscode", "an editor's settings")
-    monkeypatch.setattr(aftermath, "find", lambda workspace: [place])
+    monkeypatch.setattr(aftermath, "find", lambda workspace, **_: [place])
     assert put_aside(seen, lambda: str(aside)) == []
     assert (outside / ".vscode" / "x").read_text() == "mine" and os.listdir(aside) == []
 
@@ -489,13 +492,107 @@ def test_a_link_counts_by_where_it_leads(workspace, aside, held: bool, first: st
         )
 
 
-def test_only_so_many_are_moved_at_once_the_nearest(workspace, aside, monkeypatch) -> None:
-    monkeypatch.setattr(aftermath, "_MOST", 2)
+@pytest.mark.parametrize("held", [True, False])
+def test_however_many_there_are_all_are_moved(workspace, aside, held: bool) -> None:
+    """What matters must not be able to hide behind what does not. Many are told as few."""
+    seen = before(str(workspace), held=held)
+    for number in range(150):
+        (workspace / f".a{number}.code-workspace").touch()
+    for number in range(20):
+        write(workspace / f"sub{number}" / ".vscode" / "tasks.json")
+    write(workspace / ".vscode" / "tasks.json")
+    write(workspace / "report.txt", "mine")
+    done = put_aside(seen, lambda: str(aside))
+    assert [path.name for path in workspace.rglob("*") if path.is_file()] == ["report.txt"]
+    assert not any(path.is_symlink() or path.name == ".vscode" for path in workspace.rglob("*"))
+    assert len(done) == 21 and sum(1 + each.more for each in done) == 171
+    assert all(os.path.isdir(each.moved_to) for each in done)
+    assert sorted(path.read_text() for path in aside.rglob("tasks.json")) == ["evil"] * 21
+    assert len([path for path in aside.rglob("*") if "code-workspace" in path.name]) == 150
+    assert put_aside(seen, lambda: str(aside)) == []
+
+
+def test_of_many_that_cannot_be_moved_away_each_is_renamed_where_it_is(workspace, aside, tmp_path) -> None:
     seen = before(str(workspace))
-    for name in ("a/.envrc", ".envrc", ".npmrc"):
+    for number in range(70):
+        write(workspace / f"{number}.code-workspace")
+    done = put_aside(seen, lambda: str(tmp_path / "missing"))
+    assert len(done) == 70 and all(Path(each.moved_to).read_text() == "evil" for each in done)
+    assert all(name.startswith("put-aside-") for name in os.listdir(workspace))
+    assert put_aside(seen, lambda: str(aside)) == []
+
+
+@pytest.mark.parametrize(
+    "name", ["n" * 240 + ".code-workspace", "ü" * 120 + ".code-workspace", "." * 200 + "n.pth.code-workspace"]
+)
+@pytest.mark.parametrize("many", [False, True])
+def test_a_name_of_any_length_is_moved(workspace, aside, tmp_path, name: str, many: bool) -> None:
+    for into in (aside, tmp_path / "missing"):
+        seen = before(str(workspace))
         write(workspace / name)
-    for expected in ([".envrc", ".npmrc"], ["a/.envrc"], []):
-        assert [each.path for each in put_aside(seen, lambda: str(aside))] == expected
+        for number in range(70 if many else 0):
+            (workspace / f"{number}.code-workspace").touch()
+        done = put_aside(seen, lambda into=into: str(into))
+        assert [each for each in done if each.stays] == []
+        assert not any(each.endswith(".code-workspace") for each in os.listdir(workspace))
+    found = [
+        path for path in (*aside.rglob("*"), *workspace.iterdir()) if path.is_file() and path.read_text() == "evil"
+    ]
+    assert len(found) == 2
+
+
+def test_a_name_of_any_length_in_what_was_there_is_moved(workspace, aside) -> None:
+    write(workspace / ".claude" / "agents" / "mine.md", "mine")
+    seen = before(str(workspace))
+    write(workspace / ".claude" / "agents" / ("n" * 250 + ".md"))
+    (done,) = put_aside(seen, lambda: str(aside))
+    assert (done.back, Path(done.moved_to).read_text()) == (True, "evil")
+    assert os.listdir(workspace / ".claude" / "agents") == ["mine.md"]
+
+
+def test_who_has_no_time_is_told_so_and_nothing_is_done_twice(workspace, aside) -> None:
+    write(workspace / ".envrc", "mine")
+    write(workspace / ".npmrc", "mine")
+    look, told = looking(aside)
+    cage = Cage("landlock", str(workspace))
+    with pytest.raises(TakesLong):
+        look.before(cage, until=0)
+    seen = look.before(cage)
+    write(workspace / ".envrc")
+    (workspace / ".npmrc").unlink()
+    for number in range(70):
+        (workspace / f"{number}.code-workspace").touch()
+    done: list[PutAside] = []
+    with pytest.raises(TakesLong):
+        look.after(seen, "mark", done, until=0)
+    assert (done, told) == ([], [])
+    with pytest.raises(TakesLong):  # there is time, but so many are not moved by who has to hurry
+        look.after(seen, "mark", done, until=time.monotonic() + 60)
+    assert sorted(each.path for each in done) == [".envrc", ".npmrc"] and told == []
+    assert len(os.listdir(workspace)) == 72
+    look.after(seen, "mark", done)
+    ((mark, what),) = told
+    assert (mark, len(what), sorted(os.listdir(workspace))) == ("mark", 3, [".envrc", ".npmrc"])
+    look.after(look.before(cage), "later")
+    assert len(told) == 1
+
+
+def test_who_has_no_time_does_not_wait_for_one_who_compares(workspace, aside) -> None:
+    look, told = looking(aside)
+    cage = Cage("landlock", str(workspace))
+    seen = look.before(cage)
+    write(workspace / ".envrc")
+    met: list[type[Exception]] = []
+
+    def slowly() -> str:
+        with pytest.raises(TakesLong) as caught:
+            look.before(cage, until=time.monotonic() + 60)
+        met.append(caught.type)
+        return str(aside)
+
+    look._into = slowly
+    look.after(seen, "mark")
+    assert (met, [mark for mark, _ in told], os.listdir(workspace)) == ([TakesLong], ["mark"], [])
 
 
 def test_beside_what_was_granted_nothing_stays(workspace, aside) -> None:
@@ -560,17 +657,18 @@ def test_a_directory_is_open_for_as_long_as_it_takes(workspace, aside, monkeypat
         rename(name, label, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd)
 
     monkeypatch.setattr(aftermath.os, "rename", look)
-    monkeypatch.setattr(aftermath, "find", lambda workspace: [Place("sub/.envrc", "it is so", OTHER)])
+    monkeypatch.setattr(aftermath, "find", lambda workspace, **_: [Place("sub/.envrc", "it is so", OTHER)])
     done = put_aside(seen, lambda: str(aside))
     after = stat.S_IMODE((workspace / "sub").stat().st_mode)
     (workspace / "sub").chmod(0o700)
-    assert (seen_modes, after, bool(done)) == ([mode | 0o300] * (2 if fails else 1), mode, not fails)
+    assert (seen_modes, after, bool(done)) == ([mode | 0o300] * (2 if fails else 1), mode, True)
+    assert done[0].stays is fails
 
 
 def test_what_is_gone_when_it_is_to_be_moved_is_not_told(workspace, aside, monkeypatch) -> None:
     seen = before(str(workspace))
     gone = Place(".envrc", "it is so", OTHER)
-    monkeypatch.setattr(aftermath, "find", lambda workspace: [gone])
+    monkeypatch.setattr(aftermath, "find", lambda workspace, **_: [gone])
     assert put_aside(seen, lambda: str(aside)) == []
     assert put_aside(before(str(workspace)), lambda: str(aside)) == []
     late = before(str(workspace), held=True)  # it was gone, and is there again

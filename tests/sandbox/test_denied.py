@@ -350,7 +350,19 @@ def test_what_was_put_back_and_what_was_there_instead() -> None:
 
 def test_of_much_that_was_put_aside_a_little_is_told() -> None:
     found = [PutAside(f".vscode{count}", "/srv/aside/1", "why") for count in range(9)]
-    assert len(of_aftermath("fetch", "/srv/work", found)) == 3
+    *shown, rest = of_aftermath("fetch", "/srv/work", found)
+    assert len(shown) == 3
+    assert rest == Hint("put_aside", "so it is with 6 more; what was put aside is in /srv/aside")
+
+
+def test_how_many_there_are_is_told_and_what_is_still_there() -> None:
+    found = [PutAside(f".vscode{count}", "/srv/aside/1", "why", more=count) for count in range(5)]
+    first, second, _, rest = of_aftermath("fetch", "/srv/work", [*found, PutAside(".envrc", "", "why", stays=True)])
+    assert "more beside it" not in first.message and ".vscode1 (and 1 more beside it) is" in second.message
+    assert rest.what == "changed"
+    assert rest.message.startswith("so it is with 10 more; what was put aside is in /srv/aside; 1 of them are still")
+    (stays,) = of_aftermath("fetch", "/srv/work", [PutAside(".envrc", "", "why", stays=True)])
+    assert stays.what == "changed" and "cannot be moved away: it is still there" in stays.message
 
 
 def test_one_that_stays_running_is_told_why_it_writes_nothing() -> None:

@@ -129,6 +129,22 @@ def test_one_that_stays_running_answers_again(calls: Calls, home: Path) -> None:
     assert [each.metadata["serve"] for each in (first, second)] == ["started", "running"]
 
 
+PLANTS = """
+for i in $(seq 100 170); do touch .a$i.code-workspace; done
+mkdir .vscode; echo evil > .vscode/tasks.json
+touch $(printf 'n%.0s' $(seq 235)).code-workspace
+echo mine > report.txt
+"""
+
+
+def test_whatever_a_command_plants_none_of_it_stays_and_how_much_it_was_is_told(calls: Calls, workspace: Path) -> None:
+    [said] = calls(("run_command", {"command": PLANTS}))
+    assert said.error is None
+    assert os.listdir(workspace) == ["report.txt"]
+    (told,) = said.metadata["denied"]
+    assert (told["what"], "(and 72 more beside it)" in told["message"]) == ("put_aside", True)
+
+
 LATER = """#!/usr/bin/python3
 import json, os, sys, threading
 verb = sys.argv[1]

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from toolcrib.sandbox import repository
-from toolcrib.sandbox.aftermath import before, put_aside
+from toolcrib.sandbox.aftermath import put_aside
+from toolcrib.sandbox.beforehand import before
 from toolcrib.sandbox.repository import is_plain
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="there is no tier that needs it but on Linux")

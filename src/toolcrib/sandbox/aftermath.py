@@ -5,30 +5,25 @@ program has ended. Where nothing can be held, what was there is kept and put bac
 at that moment may have made the change: so what is there instead is moved, and told.
 """
 
+import math
 import os
 import stat
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from types import MappingProxyType
+from functools import partial
 from typing import NamedTuple
 
-from . import originals
+from . import aside, originals
 from ._beneath import holding, is_below
+from .beforehand import GONE, Identity, Seen, Was, before, identity
 from .cage import BUBBLEWRAP, UNCONFINED, Cage
-from .finding import INSTALLED, OF_COMMANDS, REPOSITORY, Place, find, whereabouts
-from .originals import Entries, Stamp
+from .finding import INSTALLED, OF_COMMANDS, REPOSITORY, Place, TakesLong, find, whereabouts
 from .repository import is_plain
 
-_MOST = 64
-"""Are put aside after one program, the nearest first."""
-_MOST_BYTES = 8 << 20
-"""Of what is kept of one workspace."""
-_MOST_KNOWN = 8
-
-Identity = tuple[int, int, int, str]
-
-_GONE: Identity = (0, 0, 0, "")
+_MANY = 64
+"""So many new ones are moved one by one; more, with all that lies beside them."""
 
 
 class PutAside(NamedTuple):
@@ -42,29 +37,10 @@ class PutAside(NamedTuple):
     """What is protected there."""
     back: bool = False
     """It was there before, and is again as it was."""
-
-
-class Was(NamedTuple):
-    """A place before a program began."""
-
-    place: Place
-    identity: Identity
-    entries: Entries | None = None
-    """All that was there, where a program could change it."""
-    stamps: dict[str, Stamp] | None = None
-    """Where that was too much to keep."""
-
-
-class Seen(NamedTuple):
-    """What was there before a program began."""
-
-    workspace: str
-    writable: tuple[str, ...]
-    held: bool
-    """What was there could not be changed; if it is another one now, somebody moved it away."""
-    places: Mapping[str, Was] = MappingProxyType({})
-    installs: bool = False
-    """What installations make, the program may change."""
+    stays: bool = False
+    """It could not be moved, and is where it was."""
+    more: int = 0
+    """So many others of the same directory were moved to the same place."""
 
 
 class _Begun:
@@ -73,8 +49,8 @@ class _Begun:
     Each is compared with that: what one of them changes must not be taken by the next for what was there.
     """
 
-    def __init__(self, places: dict[str, Was]) -> None:
-        self.places, self.running = places, 0
+    def __init__(self, seen: Seen) -> None:
+        self.seen, self.running = seen, 0
         self.writable: set[str] = set()
         """What was granted to one of them by name is not undone for another."""
 
@@ -88,33 +64,50 @@ class Aftermath:
         self._begun: dict[str, _Begun] = {}
         self._turn = threading.Lock()
 
-    def before(self, cage: Cage | None) -> Seen | None:
-        """What is there now; None when there is nothing to look after. Whoever asks calls `after` once, or `forget`."""
+    def before(self, cage: Cage | None, *, until: float = math.inf) -> Seen | None:
+        """What is there now; None when there is nothing to look after. Whoever asks calls `after` once, or `forget`.
+
+        Raises:
+            TakesLong: that is not known by then, in monotonic seconds.
+        """
         if cage is None or cage.tier in UNCONFINED or not cage.workspace or not cage.workspace_writable:
             return None
-        seen = Seen(cage.workspace, cage.writable, cage.tier == BUBBLEWRAP, installs=cage.installs)
-        if seen.held:
-            return seen._replace(places=_places(cage.workspace, held=True))
-        with self._turn:
+        looks = partial(before, cage.workspace, writable=cage.writable, installs=cage.installs, until=until)
+        if cage.tier == BUBBLEWRAP:
+            return looks(held=True)
+        with self._alone(until):
             begun = self._begun.get(cage.workspace)
             if begun is None:
-                begun = self._begun[cage.workspace] = _Begun(_places(cage.workspace, held=False))
+                begun = self._begun[cage.workspace] = _Begun(looks())
             begun.running += 1
             begun.writable.update(cage.writable)
-        return seen._replace(places=begun.places)
+            return begun.seen._replace(writable=cage.writable, installs=cage.installs)
 
-    def after(self, seen: Seen | None, mark: str) -> None:
+    def after(
+        self, seen: Seen | None, mark: str, done: list[PutAside] | None = None, *, until: float = math.inf
+    ) -> None:
+        """Put aside what a program left, and back what it changed.
+
+        Raises:
+            TakesLong: not all of it was done by then. What was is in `done`; whoever is told this comes again with it.
+        """
         if seen is None:
             return
+        done = [] if done is None else done
         if seen.held:
-            done = put_aside(seen, self._into)
+            put_aside(seen, self._into, done, until=until)
         else:
-            with self._turn:
+            with self._alone(until):
                 writable = tuple(self._begun[seen.workspace].writable)
+                over = True
                 try:
-                    done = put_aside(seen._replace(writable=writable), self._into)
+                    put_aside(seen._replace(writable=writable), self._into, done, until=until)
+                except TakesLong:
+                    over = False
+                    raise
                 finally:
-                    self._over(seen.workspace)
+                    if over:
+                        self._over(seen.workspace)
         if done:
             self._tell(mark, done)
 
@@ -124,6 +117,16 @@ class Aftermath:
             with self._turn:
                 self._over(seen.workspace)
 
+    @contextmanager
+    def _alone(self, until: float) -> Iterator[None]:
+        """While nobody else compares. Who has no time does not wait for that."""
+        if not self._turn.acquire(blocking=until == math.inf):
+            raise TakesLong
+        try:
+            yield
+        finally:
+            self._turn.release()
+
     def _over(self, workspace: str) -> None:
         begun = self._begun[workspace]
         begun.running -= 1
@@ -131,71 +134,79 @@ class Aftermath:
             del self._begun[workspace]
 
 
-def before(workspace: str, *, writable: Sequence[str] = (), held: bool = False, installs: bool = False) -> Seen:
-    """What is protected and exists. What is `writable` was granted by name and is nobody's concern."""
-    return Seen(workspace, tuple(writable), held, _places(workspace, held=held), installs)
+def put_aside(
+    seen: Seen, into: Callable[[], str], done: list[PutAside] | None = None, *, until: float = math.inf
+) -> list[PutAside]:
+    """Put back what was there and changed; move what is protected and was not there before.
 
-
-_known: dict[str, dict[str, Entries]] = {}
-"""What was read last of each place in a workspace, so that it need not be read again."""
-
-
-def _places(workspace: str, *, held: bool) -> dict[str, Was]:
-    if held:
-        return {each.path: Was(each, _identity(workspace, each)) for each in find(workspace)}
-    known = _known.pop(workspace, {})
-    read: dict[str, Entries] = {}
-    places: dict[str, Was] = {}
-    room = _MOST_BYTES
-    for place in find(workspace):
-        was = Was(place, _identity(workspace, place))
-        if place.kind == REPOSITORY:  # of which only parts are protected, and found as places themselves
-            places[place.path] = was._replace(entries={})
-            continue
-        entries = None
-        if place.kind != INSTALLED and room > 0:
-            last = known.get(place.path, {})
-            entries = last if originals.unchanged(workspace, last) else originals.kept(workspace, place.path, last)
-        if entries is not None:
-            room -= sum(len(entry.content or b"") for entry in entries.values())
-            read[place.path] = entries
-        stamps = originals.stamps(workspace, place.path) if entries is None else None
-        places[place.path] = was._replace(entries=entries, stamps=stamps)
-    while len(_known) >= _MOST_KNOWN:
-        _known.pop(next(iter(_known)))
-    _known[workspace] = read
-    return places
-
-
-def put_aside(seen: Seen, into: Callable[[], str]) -> list[PutAside]:
-    """Move what is protected and was not there before; say also what was there and changed."""
-    done: list[PutAside] = []
-    places = {place.path: place for place in find(seen.workspace)}
+    Raises:
+        TakesLong: there is more to do than can be done by then. What was done is in `done`, and is not done again.
+    """
+    workspace, done = seen.workspace, [] if done is None else done
+    places = {place.path: place for place in find(workspace, until=until)}
     if not seen.held:
         places = {**places, **{path: was.place for path, was in seen.places.items()}}
-    fresh: list[str] = []
+    new: list[Place] = []
+    told_of = {each.path for each in done}
+    settled = {each.path for each in done if each.moved_to and not each.back}
+    """What lies in one of these has its fate."""
     for place in places.values():
-        if any(is_below(f"{seen.workspace}/{place.path}", each) for each in seen.writable):
+        if time.monotonic() > until:
+            raise TakesLong
+        if place.path in told_of or (settled and _lies_in(place.path, settled)) or place.path in seen.beyond:
             continue
-        if any(place.path.startswith(each.path + "/") for each in done if each.moved_to and not each.back):
+        if any(is_below(f"{workspace}/{place.path}", each) for each in seen.writable):
             continue
         if seen.installs and place.kind in OF_COMMANDS:
             continue
         was = seen.places.get(place.path)
-        if was is None and place.kind == REPOSITORY and is_plain(seen.workspace, place.path):
-            fresh.append(place.path)
-        if any(is_below(place.path, each) for each in fresh):
-            continue
         if was is not None and not seen.held:
             told = _put_back(seen, was, into)
-        elif was is not None and not _is_another(seen, place, was.identity):
-            told = None
-        elif place.kind != INSTALLED and len(done) < _MOST and (moved := _moved(seen.workspace, place.path, into)):
-            told = PutAside(place.path, moved, place.why)
-        else:
-            told = None
-        if told is not None:
-            done.append(told)
+            if told is not None:
+                done.append(told)
+                if told.moved_to and not told.back:
+                    settled.add(place.path)
+        elif was is None and place.kind == REPOSITORY and is_plain(workspace, place.path):
+            settled.add(place.path)
+        elif place.kind != INSTALLED and (was is None or _is_another(seen, place, was.identity)):
+            new.append(place)
+            settled.add(place.path)
+    if len(new) > _MANY and until < math.inf:
+        raise TakesLong
+    done += _moved_together(workspace, new, into) if len(new) > _MANY else _moved(workspace, new, into)
+    return done
+
+
+def _lies_in(path: str, directories: set[str]) -> bool:
+    while (at := path.rfind("/")) > 0:
+        path = path[:at]
+        if path in directories:
+            return True
+    return False
+
+
+def _moved(workspace: str, places: Sequence[Place], into: Callable[[], str]) -> list[PutAside]:
+    done = []
+    for place in places:
+        to = aside.moved(workspace, place.path, into)
+        if to or aside.is_there(workspace, place.path):
+            done.append(PutAside(place.path, to, place.why, stays=not to))
+    return done
+
+
+def _moved_together(workspace: str, places: Sequence[Place], into: Callable[[], str]) -> list[PutAside]:
+    """Of each directory to a place of their own; one by one where that does not work."""
+    by_directory: dict[str, dict[str, Place]] = {}
+    for place in places:
+        above, _, name = place.path.rpartition("/")
+        by_directory.setdefault(above, {})[name] = place
+    done: list[PutAside] = []
+    for above, beside in by_directory.items():
+        moved_to, left = aside.moved_together(workspace, above, list(beside), into)
+        if moved_to:
+            first = next(place for name, place in beside.items() if name not in left)
+            done.append(PutAside(first.path, moved_to, first.why, more=len(beside) - len(left) - 1))
+        done += _moved(workspace, [beside[name] for name in left], into)
     return done
 
 
@@ -208,7 +219,7 @@ def _put_back(seen: Seen, was: Was, into: Callable[[], str]) -> PutAside | None:
         return PutAside(place.path, "", place.why)
     if place.kind == REPOSITORY:
         return _repository_back(seen, was, into)
-    done = originals.put_back(workspace, place.path, was.entries, lambda path: _moved(workspace, path, into))
+    done = originals.put_back(workspace, place.path, was.entries, lambda path: aside.moved(workspace, path, into))
     return None if done is None else PutAside(place.path, done.moved_to, place.why, back=done.whole)
 
 
@@ -217,29 +228,19 @@ def _is_another(seen: Seen, place: Place, was: Identity) -> bool:
 
     Where nothing is held, a file is often written by putting a new one in its place: that is a change.
     """
-    now = _identity(seen.workspace, place)
+    now = identity(seen.workspace, place.path)
     if was[2] == stat.S_IFLNK or now[2] == stat.S_IFLNK:
         return was[2:] != now[2:]
     return seen.held and was != now
 
 
-def _identity(workspace: str, place: Place) -> Identity:
-    path = f"{workspace}/{place.path}"
-    try:
-        now = os.lstat(path)
-        target = os.readlink(path) if stat.S_ISLNK(now.st_mode) else ""
-    except OSError:
-        return _GONE
-    return now.st_dev, now.st_ino, stat.S_IFMT(now.st_mode), target
-
-
 def _repository_back(seen: Seen, was: Was, into: Callable[[], str]) -> PutAside | None:
     """The directory itself: what is in its place goes, and if it lies elsewhere in the workspace it comes back."""
     workspace, place = seen.workspace, was.place
-    now = _identity(workspace, place)
+    now = identity(workspace, place.path)
     if now[:3] == was.identity[:3] or not os.path.isdir(os.path.dirname(f"{workspace}/{place.path}")):
         return None
-    moved = "" if now == _GONE else _moved(workspace, place.path, into)
+    moved = "" if now == GONE else aside.moved(workspace, place.path, into)
     back = _brought_back(workspace, whereabouts(workspace, *was.identity[:2]), place.path)
     return PutAside(place.path, moved, place.why, back=back)
 
@@ -253,34 +254,3 @@ def _brought_back(workspace: str, path: str, to: str) -> bool:
     except OSError:
         return False
     return True
-
-
-def _moved(workspace: str, path: str, into: Callable[[], str]) -> str:
-    """Move it, following no link whoever may swap one in. Returns where it is now; nothing if it went away."""
-    try:
-        with holding(workspace, path) as (here, name), _unlocked(here):
-            label = f"{name.lstrip('.')}-{os.urandom(6).hex()}"
-            try:
-                place = into()
-                with holding(place, label) as (there, _):
-                    os.rename(name, label, src_dir_fd=here, dst_dir_fd=there)
-                return f"{place}/{label}"
-            except OSError:  # another file system, a full one, a locked directory: then it is renamed where it is
-                os.rename(name, f"put-aside-{label}", src_dir_fd=here, dst_dir_fd=here)
-            return os.path.join(workspace, os.path.dirname(path), f"put-aside-{label}")
-    except OSError:
-        return ""
-
-
-@contextmanager
-def _unlocked(directory: int) -> Iterator[None]:
-    """While something is taken out of a directory, also one in which a program forbade that."""
-    mode = stat.S_IMODE(os.fstat(directory).st_mode)
-    locked = mode & 0o300 != 0o300
-    if locked:
-        os.chmod(f"/proc/self/fd/{directory}", mode | 0o300)
-    try:
-        yield
-    finally:
-        if locked:
-            os.chmod(f"/proc/self/fd/{directory}", mode)

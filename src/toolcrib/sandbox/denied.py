@@ -95,16 +95,26 @@ def of_aftermath(tool: str, workspace: str, found: "Sequence[PutAside]") -> list
     """What to say of protected things that a program made or changed; also when it succeeded."""
     said = []
     for each in found[:_MOST_HINTS]:
-        message = f"{_shown(each.path)} is protected, as {each.why}, and {_fate(each)}"
+        beside = f" (and {each.more} more beside it)" if each.more else ""
+        message = f"{_shown(each.path)}{beside} is protected, as {each.why}, and {_fate(each)}"
         if each.moved_to or each.back:
             what = "put_back" if each.back else "put_aside"
             said.append(_files(tool, os.path.join(workspace, each.path), message, writing=True, what=what))
         else:
             said.append(Hint("changed", f"{message}; look at it before you go on"))
+    if rest := found[_MOST_HINTS:]:
+        count = len(rest) + sum(each.more for each in rest)
+        places = sorted({os.path.dirname(each.moved_to) for each in rest if each.moved_to})
+        where = f"; what was put aside is in {_shown(places[0])}" if places else ""
+        left = sum(not (each.moved_to or each.back) for each in rest)
+        look = f"; {left} of them are still there, or were changed: look at them before you go on" if left else ""
+        said.append(Hint("changed" if left else "put_aside", f"so it is with {count} more{where}{look}"))
     return said
 
 
 def _fate(thing: "PutAside") -> str:
+    if thing.stays:
+        return "was made, or changed, and cannot be moved away: it is still there"
     if not thing.moved_to:
         return "was changed and put back" if thing.back else "was changed"
     happened = "changed and put back; what stood there instead" if thing.back else "made, or changed, and put aside: it"

@@ -5,6 +5,7 @@ says that it did not change, so that looking again costs a glance at each. Links
 """
 
 import itertools
+import math
 import os
 import stat
 import threading
@@ -44,6 +45,10 @@ OF_COMMANDS = (INSTALLED, STEPS)
 _TREE, _GIT_DIRECTORY, _LOGS, _MODULES = "tree", "git", "logs", "modules"
 
 
+class TakesLong(Exception):
+    """There is more to look at than there is time for; nothing was changed."""
+
+
 class Place(NamedTuple):
     """One protected thing that exists."""
 
@@ -67,16 +72,25 @@ _known: OrderedDict[str, dict[str, _Held]] = OrderedDict()
 _turn = threading.Lock()
 
 
-def find(workspace: str) -> list[Place]:
-    """What is protected there, the nearest first."""
+def find(workspace: str, *, until: float = math.inf) -> list[Place]:
+    """What is protected there, the nearest first.
+
+    Raises:
+        TakesLong: that is not known by then, in monotonic seconds.
+    """
+    seen: dict[str, _Held] = {}
     with _turn:
         known = _known.pop(workspace, {})
-        _known[workspace] = seen = {}
+        _known[workspace] = seen
         while len(_known) > _MOST_WORKSPACES:
             _known.popitem(last=False)
     found: list[Place] = []
     queue = [("", _TREE)]
     for path, kind in queue:
+        if time.monotonic() > until:
+            with _turn:
+                _known[workspace] = known | seen  # the next look is quicker for it
+            raise TakesLong
         held = _look(workspace, path, kind, known.get(path))
         if held is None:
             continue

@@ -15,8 +15,9 @@ from .shield import standing
 from .watcher import Watcher
 
 if TYPE_CHECKING:
-    from .aftermath import Aftermath, Seen
+    from .aftermath import Aftermath
     from .background import Background
+    from .beforehand import Seen
     from .lending import Lending, Loan
     from .warm import Workers
 

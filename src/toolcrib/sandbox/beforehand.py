@@ -1,0 +1,160 @@
+"""What is protected in a workspace and exists before a program begins: what it leaves is compared with that."""
+
+import math
+import os
+import stat
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+from . import originals
+from .finding import INSTALLED, REPOSITORY, Place, TakesLong, find
+from .originals import Entries, Stamp
+from .protected import LAST_NAMES, fold
+
+_MOST_BYTES = 8 << 20
+"""Of what is kept of one workspace."""
+_CROWD = 64
+"""So many of one directory count as names that somebody chose; only what is known by its whole name counts further."""
+_MOST_COMPARED = 4096
+"""Of those that were there before. More are not made by hand, and what is new beside them is found all the same."""
+_ALWAYS_COMPARED = _MOST_BYTES // originals.MOST_BYTES
+_MOST_KNOWN = 8
+_SPELLED_OUT = frozenset(LAST_NAMES)
+
+Identity = tuple[int, int, int, str]
+
+GONE: Identity = (0, 0, 0, "")
+
+
+class Was(NamedTuple):
+    """A place before a program began."""
+
+    place: Place
+    identity: Identity
+    entries: Entries | None = None
+    """All that was there, where a program could change it."""
+    stamps: dict[str, Stamp] | None = None
+    """Where that was too much to keep."""
+
+
+class Seen(NamedTuple):
+    """What was there before a program began."""
+
+    workspace: str
+    writable: tuple[str, ...]
+    held: bool
+    """What was there could not be changed; if it is another one now, somebody moved it away."""
+    places: Mapping[str, Was] = MappingProxyType({})
+    installs: bool = False
+    """What installations make, the program may change."""
+    beyond: frozenset[str] = frozenset()
+    """The paths of what was there as well, and is not compared."""
+
+
+def before(
+    workspace: str,
+    *,
+    writable: Sequence[str] = (),
+    held: bool = False,
+    installs: bool = False,
+    until: float = math.inf,
+) -> Seen:
+    """What is protected and exists. What is `writable` was granted by name and is nobody's concern.
+
+    Raises:
+        TakesLong: that is not known by then.
+    """
+    found = find(workspace, until=until)
+    compared, beyond = found, frozenset[str]()
+    if len(found) > _ALWAYS_COMPARED:
+        compared = _first(found)
+        if len(compared) < len(found):
+            beyond = frozenset(place.path for place in found) - {place.path for place in compared}
+    looks = _identities if held else _originals
+    return Seen(workspace, tuple(writable), held, looks(workspace, compared, until), installs, beyond)
+
+
+def _first(found: Sequence[Place]) -> list[Place]:
+    """Those that are compared, and first of all kept: the nearest; of those, what git runs, then what is known by name.
+
+    A program can fill a directory with names that are protected for their ending, or in another spelling. They must
+    not take the place of what is run.
+    """
+    if len(found) > _MOST_COMPARED:
+        beside = Counter[str]()
+        some = []
+        for place in found:
+            above, _, name = place.path.rpartition("/")
+            beside[above] += 1
+            if beside[above] <= _CROWD or name in _SPELLED_OUT:
+                some.append(place)
+        found = some
+    return sorted(found, key=_claim)[:_MOST_COMPARED]
+
+
+def _claim(place: Place) -> tuple[int, int]:
+    """How far away it is, and how soon it is run. What lies in a git directory is as near as that is."""
+    outside, git, _ = f"/{place.path}/".partition("/.git/")
+    name = place.path.rpartition("/")[2]
+    if git:
+        return outside.count("/"), 0 if fold(name) == name else 2
+    return outside.count("/") - 2, 1 if name in _SPELLED_OUT else 2
+
+
+_known: dict[str, dict[str, Entries]] = {}
+"""What was read last of each place in a workspace, so that it need not be read again."""
+
+
+def _identities(workspace: str, found: Sequence[Place], until: float) -> dict[str, Was]:
+    places: dict[str, Was] = {}
+    for place in found:
+        if time.monotonic() > until:
+            raise TakesLong
+        places[place.path] = Was(place, identity(workspace, place.path))
+    return places
+
+
+def _originals(workspace: str, found: Sequence[Place], until: float) -> dict[str, Was]:
+    known = _known.pop(workspace, {})
+    read: dict[str, Entries] = {}
+    places: dict[str, Was] = {}
+    room = _MOST_BYTES
+    for place in found:
+        if time.monotonic() > until:
+            _remember(workspace, known | read)
+            raise TakesLong
+        was = Was(place, identity(workspace, place.path))
+        if place.kind == REPOSITORY:  # of which only parts are protected, and found as places themselves
+            places[place.path] = was._replace(entries={})
+            continue
+        entries = None
+        if place.kind != INSTALLED and room > 0:
+            last = known.get(place.path, {})
+            entries = last if originals.unchanged(workspace, last) else originals.kept(workspace, place.path, last)
+        if entries is not None:
+            room -= sum(len(entry.content or b"") for entry in entries.values())
+            read[place.path] = entries
+        stamps = originals.stamps(workspace, place.path) if entries is None else None
+        places[place.path] = was._replace(entries=entries, stamps=stamps)
+    _remember(workspace, read)
+    return places
+
+
+def _remember(workspace: str, read: dict[str, Entries]) -> None:
+    while len(_known) >= _MOST_KNOWN:
+        _known.pop(next(iter(_known)))
+    _known[workspace] = read
+
+
+def identity(workspace: str, path: str) -> Identity:
+    """Of what is at a path; of a link, with where it leads."""
+    path = f"{workspace}/{path}"
+    try:
+        now = os.lstat(path)
+        target = os.readlink(path) if stat.S_ISLNK(now.st_mode) else ""
+    except OSError:
+        return GONE
+    return now.st_dev, now.st_ino, stat.S_IFMT(now.st_mode), target
