@@ -550,6 +550,49 @@ def test_a_name_of_any_length_in_what_was_there_is_moved(workspace, aside) -> No
     assert os.listdir(workspace / ".claude" / "agents") == ["mine.md"]
 
 
+def test_what_cannot_be_moved_is_told_as_still_there_and_as_not_put_back(workspace, aside, monkeypatch) -> None:
+    write(workspace / ".claude" / "mine.md", "mine")
+    seen = before(str(workspace))
+    write(workspace / ".claude" / "evil.md")
+    write(workspace / ".envrc")
+
+    def refuses(*_: object, **__: object) -> None:
+        raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(aftermath.os, "rename", refuses)
+    done = {each.path: each for each in put_aside(seen, lambda: str(aside))}
+    assert (done[".envrc"].stays, done[".envrc"].moved_to) == (True, "")
+    assert (done[".claude"].back, done[".claude"].moved_to) == (False, "")
+
+
+def test_what_there_was_no_room_for_is_back_before_the_next_call(workspace, aside, monkeypatch) -> None:
+    """A program can fill the disk, and remove what it cannot keep changed."""
+    write(workspace / ".envrc", "mine")
+    look, told = looking(aside)
+    cage = Cage("landlock", str(workspace))
+    seen = look.before(cage)
+    (workspace / ".envrc").unlink()
+    opens = os.open
+
+    def full(path, flags, *about, **more):
+        if flags & os.O_CREAT:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return opens(path, flags, *about, **more)
+
+    with monkeypatch.context() as without_room:
+        without_room.setattr(aftermath.os, "open", full)
+        look.after(seen, "one")
+        look.forget(look.before(cage))
+        assert os.listdir(workspace) == []
+    look.after(look.before(cage), "two")
+    assert (workspace / ".envrc").read_text() == "mine"
+    ((mark, (what,)),) = told
+    assert (mark, what.path, what.back, what.missing, what.kept_in) == ("one", ".envrc", False, True, ())
+    (workspace / ".envrc").unlink()  # by whoever owns it
+    look.after(look.before(cage), "three")
+    assert os.listdir(workspace) == []
+
+
 def test_who_has_no_time_is_told_so_and_nothing_is_done_twice(workspace, aside) -> None:
     write(workspace / ".envrc", "mine")
     write(workspace / ".npmrc", "mine")

@@ -365,6 +365,12 @@ def test_how_many_there_are_is_told_and_what_is_still_there() -> None:
     assert stays.what == "changed" and "cannot be moved away: it is still there" in stays.message
 
 
+def test_where_what_could_not_be_put_back_is_now() -> None:
+    about = PutAside(".envrc", "/srv/aside/new", "why", kept_in=("/srv/aside/old", "/srv/aside/older"))
+    (hint,) = of_aftermath("fetch", "/srv/work", [about])
+    assert "it is now /srv/aside/new; what was there before is now /srv/aside/old, and 1 more" in hint.message
+
+
 def test_one_that_stays_running_is_told_why_it_writes_nothing() -> None:
     cage = CAGE._replace(workspace_writable=False)
     (hint,) = hints("fetch", cage, failed("cannot write ./out.txt: Permission denied"))

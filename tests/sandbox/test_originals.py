@@ -10,7 +10,7 @@ import pytest
 
 from toolcrib.sandbox import originals
 from toolcrib.sandbox.canary import Alike, fingerprint
-from toolcrib.sandbox.originals import Entry, PutBack, kept, put_back, stamps
+from toolcrib.sandbox.originals import Entries, Entry, PutBack, kept, stamps
 
 
 @pytest.fixture
@@ -39,6 +39,16 @@ def aside(tmp_path: Path) -> Callable[[Path], Callable[[str], str]]:
         return move
 
     return below
+
+
+def nowhere(path: str, content: bytes) -> str:
+    return ""
+
+
+def put_back(
+    root: str, path: str, was: Entries, aside: Callable[[str], str], keep: Callable[[str, bytes], str] = nowhere
+) -> PutBack | None:
+    return originals.put_back(root, path, was, aside=aside, keep=keep)
 
 
 def never(path: str) -> str:
@@ -175,7 +185,7 @@ def test_nothing_is_put_back_through_a_link(root: Path, tmp_path: Path) -> None:
     outside.mkdir()
     os.rename(root / "sub", root / "was")
     (root / "sub").symlink_to(outside)
-    assert put_back(str(root), "sub/.envrc", entries, never) == PutBack(False, "")
+    assert put_back(str(root), "sub/.envrc", entries, never) == PutBack(False, "", missing=True)
     assert os.listdir(outside) == []
 
 
@@ -298,3 +308,93 @@ def test_what_cannot_be_written_again_is_not_there_by_half(root: Path, aside, mo
     assert done is not None and not done.whole
     assert Path(done.moved_to).read_text() == "evil and longer"
     assert not (root / ".vscode" / "tasks.json").exists()
+
+
+def test_of_what_cannot_be_written_again_a_copy_remains(root: Path, aside, tmp_path: Path, monkeypatch) -> None:
+    """It was in memory alone. What can be put back is, whatever became of the rest."""
+    (root / ".vscode" / "b.json").write_text("mine too")
+    entries = kept(str(root), ".vscode", {})
+    assert entries is not None
+    for name in ("tasks.json", "b.json"):
+        (root / ".vscode" / name).write_text("evil and longer")
+    fill = originals._fill
+
+    def full(fd: int, then: Entry) -> None:
+        if then.content == b"mine":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        fill(fd, then)
+
+    def keep(path: str, content: bytes) -> str:
+        (tmp_path / "kept").write_bytes(content)
+        return f"{path} is kept"
+
+    monkeypatch.setattr(originals, "_fill", full)
+    done = put_back(str(root), ".vscode", entries, aside(root), keep)
+    assert done is not None and (done.whole, done.kept_in) == (False, (".vscode/tasks.json is kept",))
+    assert (tmp_path / "kept").read_bytes() == b"mine"
+    assert (root / ".vscode" / "b.json").read_text() == "mine too"
+    assert not (root / ".vscode" / "tasks.json").exists()
+    assert all(path.read_text() == "evil and longer" for path in (tmp_path / "aside").iterdir())
+
+
+def test_without_room_for_a_directory_a_copy_remains_of_all_in_it(root: Path, aside, monkeypatch) -> None:
+    entries, written = kept(str(root), ".vscode", {}), {}
+    assert entries is not None
+    os.rename(root / ".vscode", root / "elsewhere")
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def keep(path: str, content: bytes) -> str:
+        written[path] = content
+        return ""
+
+    monkeypatch.setattr(originals.os, "mkdir", full)
+    done = put_back(str(root), ".vscode", entries, aside(root), keep)
+    assert done == PutBack(False, "", missing=True)
+    assert written == {".vscode/tasks.json": b"mine", ".vscode/deep/file": b"\0\xff"}
+
+
+def test_what_cannot_be_moved_away_is_not_whole(root: Path) -> None:
+    entries = kept(str(root), ".vscode", {})
+    assert entries is not None
+    (root / ".vscode" / "new").write_text("evil")
+    assert put_back(str(root), ".vscode", entries, lambda path: "") == PutBack(False, "")
+
+
+def test_a_directory_that_may_not_be_written_to_is_made_with_all_that_was_in_it(root: Path, aside) -> None:
+    (root / ".vscode" / "deep").chmod(0o575)
+    entries, canary = kept(str(root), ".vscode", {}), Alike(str(root / ".vscode"))
+    assert entries is not None
+    (root / ".vscode" / "deep").chmod(0o755)
+    os.rename(root / ".vscode", root / "elsewhere")
+    assert put_back(str(root), ".vscode", entries, aside(root)) == PutBack(True, "")
+    assert not canary.sprung(b"")
+    (root / ".vscode" / "deep").chmod(0o755)
+
+
+def test_what_there_was_no_room_for_is_made_when_there_is(root: Path, monkeypatch) -> None:
+    entries, canary = kept(str(root), ".vscode", {}), Alike(str(root / ".vscode"))
+    assert entries is not None
+    os.rename(root / ".vscode", root / "elsewhere")
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as without_room:
+        without_room.setattr(originals.os, "mkdir", full)
+        assert originals.make_good(str(root), entries) == entries
+    assert originals.make_good(str(root), entries) == {}
+    assert not canary.sprung(b"")
+
+
+def test_what_somebody_made_meanwhile_or_has_no_place_is_not_made(root: Path) -> None:
+    (root / "sub").mkdir()
+    (root / "sub" / ".envrc").write_text("mine")
+    entries = kept(str(root), "sub/.envrc", {}) or {}
+    (root / "sub" / ".envrc").write_text("mine, and newer")
+    assert originals.make_good(str(root), entries) == {}
+    assert (root / "sub" / ".envrc").read_text() == "mine, and newer"
+    os.rename(root / "sub", root / "elsewhere")
+    assert originals.make_good(str(root), entries) == {}
+    assert not (root / "sub").exists()

@@ -41,6 +41,10 @@ class PutAside(NamedTuple):
     """It could not be moved, and is where it was."""
     more: int = 0
     """So many others of the same directory were moved to the same place."""
+    kept_in: tuple[str, ...] = ()
+    """Where what was there before is, if there was no room for it at its place."""
+    missing: bool = False
+    """Something of what was there before is not there now."""
 
 
 class _Begun:
@@ -62,6 +66,8 @@ class Aftermath:
         """`into` makes the directory for what is put aside; `tell` is told the mark of the program, and what it was."""
         self._into, self._tell = into, tell
         self._begun: dict[str, _Begun] = {}
+        self._owed: dict[str, originals.Entries] = {}
+        """By workspace: what there was no room for at its place. It is made again when there is."""
         self._turn = threading.Lock()
 
     def before(self, cage: Cage | None, *, until: float = math.inf) -> Seen | None:
@@ -76,6 +82,8 @@ class Aftermath:
         if cage.tier == BUBBLEWRAP:
             return looks(held=True)
         with self._alone(until):
+            if owed := self._owed.pop(cage.workspace, None):
+                self._owed[cage.workspace] = originals.make_good(cage.workspace, owed)
             begun = self._begun.get(cage.workspace)
             if begun is None:
                 begun = self._begun[cage.workspace] = _Begun(looks())
@@ -102,6 +110,9 @@ class Aftermath:
                 over = True
                 try:
                     put_aside(seen._replace(writable=writable), self._into, done, until=until)
+                    for each in done:
+                        if each.missing:
+                            self._owe(seen, each.path)
                 except TakesLong:
                     over = False
                     raise
@@ -126,6 +137,10 @@ class Aftermath:
             yield
         finally:
             self._turn.release()
+
+    def _owe(self, seen: Seen, path: str) -> None:
+        lost = originals.missing(seen.workspace, seen.places[path].entries or {})
+        self._owed[seen.workspace] = {**self._owed.get(seen.workspace, {}), **lost}
 
     def _over(self, workspace: str) -> None:
         begun = self._begun[workspace]
@@ -219,8 +234,16 @@ def _put_back(seen: Seen, was: Was, into: Callable[[], str]) -> PutAside | None:
         return PutAside(place.path, "", place.why)
     if place.kind == REPOSITORY:
         return _repository_back(seen, was, into)
-    done = originals.put_back(workspace, place.path, was.entries, lambda path: aside.moved(workspace, path, into))
-    return None if done is None else PutAside(place.path, done.moved_to, place.why, back=done.whole)
+    done = originals.put_back(
+        workspace,
+        place.path,
+        was.entries,
+        aside=lambda path: aside.moved(workspace, path, into),
+        keep=lambda path, content: aside.kept(path, content, into),
+    )
+    if done is None:
+        return None
+    return PutAside(place.path, done.moved_to, place.why, back=done.whole, kept_in=done.kept_in, missing=done.missing)
 
 
 def _is_another(seen: Seen, place: Place, was: Identity) -> bool:

@@ -73,6 +73,23 @@ def is_there(workspace: str, path: str) -> bool:
     return True
 
 
+def kept(path: str, content: bytes, into: Callable[[], str]) -> str:
+    """Write down what lay at a path where there is no room for it. Returns where; nothing if there is none either."""
+    try:
+        place, label = into(), _label(os.path.basename(path), os.urandom(6).hex())
+        with holding(place, label) as (there, _):
+            fd = os.open(label, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=there)
+            try:
+                with open(fd, "wb") as file:
+                    file.write(content)
+            except OSError:  # half of it would look as if it were all
+                os.unlink(label, dir_fd=there)
+                raise
+    except OSError:
+        return ""
+    return f"{place}/{label}"
+
+
 def _label(name: str, end: str) -> str:
     """A name that no program looks for, and that tells what it was."""
     return f"{os.fsdecode(os.fsencode(name.lstrip('.'))[:_LABEL_BYTES])}-{end}"

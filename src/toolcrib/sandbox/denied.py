@@ -115,10 +115,15 @@ def of_aftermath(tool: str, workspace: str, found: "Sequence[PutAside]") -> list
 def _fate(thing: "PutAside") -> str:
     if thing.stays:
         return "was made, or changed, and cannot be moved away: it is still there"
+    before = f"; what was there before is now {_shown(thing.kept_in[0])}" if thing.kept_in else ""
+    if len(thing.kept_in) > 1:
+        before += f", and {len(thing.kept_in) - 1} more files beside it"
+    if thing.missing:
+        before += "; it is put back before the next call, if there is room by then"
     if not thing.moved_to:
-        return "was changed and put back" if thing.back else "was changed"
+        return "was changed and put back" if thing.back else f"was changed{before}"
     happened = "changed and put back; what stood there instead" if thing.back else "made, or changed, and put aside: it"
-    return f"was {happened} is now {_shown(thing.moved_to)}"
+    return f"was {happened} is now {_shown(thing.moved_to)}{before}"
 
 
 def _end(stream: Captured) -> str:

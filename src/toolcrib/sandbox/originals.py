@@ -4,11 +4,13 @@ Landlock can hold nothing within a workspace that may be written to. So files ar
 starts, within bounds, and compared when it has ended. Nothing is read, and nothing written, through a link.
 """
 
+import errno
 import itertools
 import os
 import stat
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from ._beneath import LOOK, holding, is_below
@@ -45,6 +47,10 @@ class PutBack(NamedTuple):
     """It is what it was."""
     moved_to: str
     """Where something is now that was there instead."""
+    kept_in: tuple[str, ...] = ()
+    """Files with what there was no room for at its place."""
+    missing: bool = False
+    """Some of it is not there at all."""
 
 
 def stamps(workspace: str, path: str) -> dict[str, Stamp]:
@@ -80,34 +86,94 @@ def kept(workspace: str, path: str, known: Entries) -> Entries | None:
     return entries
 
 
-def put_back(workspace: str, path: str, was: Entries, aside: Callable[[str], str]) -> PutBack | None:
-    """Make a place what it was; None when it is. `aside` moves what is at a path away, and says where to."""
+def put_back(
+    workspace: str, path: str, was: Entries, *, aside: Callable[[str], str], keep: Callable[[str, bytes], str]
+) -> PutBack | None:
+    """Make a place what it was; None when it is.
+
+    `aside` moves what is at a path away, and says where to. `keep` writes down elsewhere what a path held, and says
+    where: what was there is in memory alone until it is written somewhere.
+    """
     if unchanged(workspace, was):
         return None
     changed, moved = False, ""
-    try:
-        if len(_all(workspace, path)) > MOST_ENTRIES:
-            changed, moved = True, aside(path)
-        for each, then in was.items():
-            seen = _look(f"{workspace}/{each}")
-            if seen is not None and _is_same(workspace, each, then, seen):
-                continue
-            if not os.path.isdir(os.path.dirname(f"{workspace}/{each}")):  # it went with what held it
-                continue
-            changed = True
+    made: list[str] = []
+    kept_in: list[str] = []
+    if len(_all(workspace, path)) > MOST_ENTRIES:
+        changed, moved = True, aside(path)
+    for each, then in was.items():
+        seen = _look(f"{workspace}/{each}")
+        if seen is not None and _is_same(workspace, each, then, seen):
+            continue
+        if not os.path.isdir(os.path.dirname(f"{workspace}/{each}")):  # it went with what held it
+            continue
+        changed = True
+        try:
             if seen is not None and _mended(workspace, each, then, seen):
                 continue
             if seen is not None:
                 moved = aside(each) or moved
             _make(workspace, each, then)
-        gone: list[str] = []
-        for each in _all(workspace, path):
-            if each not in was and not any(is_below(each, above) for above in gone):
-                changed, moved = True, aside(each) or moved
-                gone.append(each)
-    except OSError:
-        return PutBack(False, moved)
-    return PutBack(True, moved) if changed else None
+            made.append(each)
+        except OSError:
+            kept_in += _written_down(was, each, keep)
+    _close(workspace, made, was)
+    gone: list[str] = []
+    for each in _all(workspace, path):
+        if each not in was and not any(is_below(each, above) for above in gone):
+            changed, moved = True, aside(each) or moved
+            gone.append(each)
+    if not changed:
+        return None
+    if _is_whole(workspace, path, was):
+        return PutBack(True, moved)
+    return PutBack(False, moved, tuple(kept_in), bool(missing(workspace, was)))
+
+
+def make_good(workspace: str, owed: Entries) -> Entries:
+    """Make what there was no room for, if nobody else did. What there still is no room for."""
+    left: dict[str, Entry] = {}
+    made: list[str] = []
+    for path, then in owed.items():
+        if _look(f"{workspace}/{path}") is not None:
+            continue
+        try:
+            _make(workspace, path, then)
+            made.append(path)
+        except OSError as exc:
+            if exc.errno in (errno.ENOSPC, errno.EDQUOT) or any(is_below(path, above) for above in left):
+                left[path] = then
+    _close(workspace, made, owed)
+    return left
+
+
+def missing(workspace: str, was: Entries) -> Entries:
+    """Those of them where nothing is."""
+    return {path: then for path, then in was.items() if _look(f"{workspace}/{path}") is None}
+
+
+def _close(workspace: str, made: Sequence[str], was: Entries) -> None:
+    """Give directories the rights they had, once all that is in them is written: it may be that nobody writes there."""
+    for path in reversed(made):
+        if stat.S_ISDIR(was[path].mode) and (seen := _look(f"{workspace}/{path}")) is not None:
+            with suppress(OSError):  # somebody may take it away again
+                _give_rights(workspace, path, was[path], seen)
+
+
+def _written_down(was: Entries, path: str, keep: Callable[[str, bytes], str]) -> list[str]:
+    """All that was at a path, or below it: without its directory nothing of that can be put back."""
+    lost = (each for each in was if is_below(each, path) and stat.S_ISREG(was[each].mode))
+    return [place for each in lost if (place := keep(each, was[each].content or b""))]
+
+
+def _is_whole(workspace: str, path: str, was: Entries) -> bool:
+    for each, then in was.items():
+        seen = _look(f"{workspace}/{each}")
+        if seen is None and not os.path.isdir(os.path.dirname(f"{workspace}/{each}")):
+            continue
+        if seen is None or not _is_same(workspace, each, then, seen):
+            return False
+    return all(each in was for each in _all(workspace, path))
 
 
 def _all(workspace: str, path: str) -> dict[str, os.stat_result]:
@@ -190,6 +256,13 @@ def _mended(workspace: str, path: str, then: Entry, seen: os.stat_result) -> boo
         return False
     if stat.S_ISREG(seen.st_mode) and seen.st_nlink > 1:  # it may be another file as well
         return False
+    if not _give_rights(workspace, path, then, seen):
+        return False
+    return (fresh := _look(f"{workspace}/{path}")) is not None and _is_same(workspace, path, then, fresh)
+
+
+def _give_rights(workspace: str, path: str, then: Entry, seen: os.stat_result) -> bool:
+    """Those that it had, if it still is what was seen."""
     with holding(workspace, path) as (folder, name):
         fd = os.open(name, LOOK | os.O_NOFOLLOW, dir_fd=folder)
         try:
@@ -203,7 +276,7 @@ def _mended(workspace: str, path: str, then: Entry, seen: os.stat_result) -> boo
                 os.chmod(rights, stat.S_IMODE(then.mode))
         finally:
             os.close(fd)
-    return (fresh := _look(f"{workspace}/{path}")) is not None and _is_same(workspace, path, then, fresh)
+    return True
 
 
 def _make(workspace: str, path: str, then: Entry) -> None:
@@ -213,6 +286,9 @@ def _make(workspace: str, path: str, then: Entry) -> None:
             os.mkdir(name, stat.S_IMODE(then.mode) | 0o700, dir_fd=folder)
         elif stat.S_ISLNK(then.mode):
             os.symlink(then.content or b"", os.fsencode(name), dir_fd=folder)
+            now = os.stat(name, dir_fd=folder, follow_symlinks=False)
+            if then.owner != (now.st_uid, now.st_gid):
+                os.chown(name, *then.owner, dir_fd=folder, follow_symlinks=False)
         elif stat.S_ISREG(then.mode):
             fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder)
             try:
