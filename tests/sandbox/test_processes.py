@@ -13,7 +13,9 @@ from toolcrib.core.limits import Limits
 from toolcrib.core.process import Captured, Command, Completed
 from toolcrib.sandbox import poller, processes
 from toolcrib.sandbox.aftermath import Aftermath
+from toolcrib.sandbox.beforehand import Seen
 from toolcrib.sandbox.cage import Bounds, Cage
+from toolcrib.sandbox.finding import TakesLong
 from toolcrib.sandbox.processes import Processes
 
 
@@ -281,11 +283,11 @@ class Looks(Aftermath):
     def __init__(self) -> None:
         self.noted: list[tuple[str, object]] = []
 
-    def before(self, cage):
+    def before(self, cage, *, until):
         self.noted.append(("before", cage))
-        return "what was seen"
+        return Seen("/workspace", (), True)
 
-    def after(self, seen, mark):
+    def after(self, seen, mark, done, *, until):
         self.noted.append((f"after {mark.rpartition('-')[2]}", seen))
 
 
@@ -299,7 +301,62 @@ def test_what_a_program_leaves_in_the_workspace_is_looked_after_but_not_what_a_j
         await yard.sandbox.begin(yard.command("/bin/true", cage=cage)._replace(mark=f"{yard.id}-72")).ended()
 
     asyncio.run(story())
-    assert looks.noted == [("before", cage), ("after 71", "what was seen"), ("after 72", None)]
+    assert looks.noted == [("before", cage), ("after 71", Seen("/workspace", (), True))]
+
+
+class LongLooks(Looks):
+    """Each takes long, and waits until the loop has gone on meanwhile."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun, self.go_on = threading.Semaphore(0), threading.Semaphore(0)
+
+    def before(self, cage, *, until):
+        self._take_long(until)
+        return super().before(cage, until=until)
+
+    def after(self, seen, mark, done, *, until):
+        self._take_long(until)
+        super().after(seen, mark, done, until=until)
+
+    def _take_long(self, until: float) -> None:
+        if until < float("inf"):
+            raise TakesLong
+        self.begun.release()
+        assert self.go_on.acquire(timeout=20)
+
+
+def test_while_much_is_looked_at_other_calls_go_on(yard) -> None:
+    looks, cage = LongLooks(), Cage()
+    yard.sandbox.close()
+    yard.sandbox = Processes(yard.id, aftermath=looks)
+
+    async def story() -> None:
+        call = asyncio.ensure_future(yard.exec("/bin/true", cage=cage))
+        for _ in ("before", "after"):
+            while not looks.begun.acquire(blocking=False):
+                await asyncio.sleep(0.001)
+            assert (await yard.exec("/bin/echo", "meanwhile")).stdout.head == b"meanwhile\n"
+            looks.go_on.release()
+        await call
+
+    asyncio.run(story())
+    assert [what.split()[0] for what, _ in looks.noted] == ["before", "after"]
+
+
+def test_what_cannot_be_given_a_directory_leaves_nothing_to_compare_with(yard, monkeypatch) -> None:
+    looks, forgotten = Looks(), list[object]()
+    monkeypatch.setattr(looks, "forget", forgotten.append, raising=False)
+    yard.sandbox.close()
+    yard.sandbox = Processes(yard.id, aftermath=looks)
+
+    def full(scratch: object) -> str:
+        raise OSError("there is no room")
+
+    monkeypatch.setattr(processes.Scratch, "take", full)
+    with pytest.raises(OSError, match="no room"):
+        yard.run("/bin/true", cage=Cage())
+    assert forgotten == [Seen("/workspace", (), True)]
 
 
 def test_its_name_is_that_of_its_tier() -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 from collections.abc import Callable, Hashable
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..core.errors import ToolError
@@ -12,10 +13,11 @@ from .poller import Poller
 from .program import Launch, Program, as_child, cage_of
 from .scratch import Scratch, remove_tree
 from .shield import standing
+from .unhurried import Unhurried
 from .watcher import Watcher
 
 if TYPE_CHECKING:
-    from .aftermath import Aftermath
+    from .aftermath import Aftermath, PutAside
     from .background import Background
     from .beforehand import Seen
     from .lending import Lending, Loan
@@ -51,7 +53,7 @@ class Processes:
 
         `aftermath` looks after what confined programs leave in the workspace.
         """
-        self._aftermath = aftermath
+        self._aftermath, self._unhurried = aftermath, Unhurried()
         self.name = name
         self._idle_seconds = idle_seconds
         self.scratch = Scratch(runtime_id)
@@ -65,12 +67,18 @@ class Processes:
     async def exec(self, command: Command, *, ended: Ended | None = None) -> Completed:
         self._watcher.ensure()
         poller = self._pollers.get(asyncio.get_running_loop()) or self._new_poller()
-        launch, scratch = as_child(poller), None
-        if command.warm is not None:
-            own = self._scratch_of(cage_of(command), command.warm)
-            if (warm := await self._pool().launcher(command, poller, own.root)) is not None:
-                launch, scratch = warm, own
-        started = self._started(command, poller, launch, scratch)
+        seen = await self._look_before(command)
+        try:
+            launch, scratch = as_child(poller), self._scratch_of(cage_of(command))
+            if command.warm is not None:
+                own = self._scratch_of(cage_of(command), command.warm)
+                if (warm := await self._pool().launcher(command, poller, own.root)) is not None:
+                    launch, scratch = warm, own
+            started = self._started(command, poller, launch, scratch, seen)
+        except BaseException:
+            if self._aftermath is not None:
+                self._aftermath.forget(seen)
+            raise
         completed = await self._run(*started, ended)
         if started.program.failure is not None:
             raise started.program.failure
@@ -84,23 +92,19 @@ class Processes:
         poller = self._pollers.get(asyncio.get_running_loop()) or self._new_poller()
         job = Background()
         # What is made in the workspace while a job goes on for hours is as likely somebody else's: it is left alone.
-        started = self._started(job.overhearing(command), poller, as_child(poller), watched=False)
+        scratch = self._scratch_of(cage_of(command))
+        started = self._started(job.overhearing(command), poller, as_child(poller), scratch, None)
         job.follow(started.program, self._run(*started, job.on_end))
         return job
 
     def _started(
-        self, command: Command, poller: Poller, launch: Launch, scratch: Scratch | None = None, *, watched: bool = True
+        self, command: Command, poller: Poller, launch: Launch, scratch: Scratch, seen: "Seen | None"
     ) -> "_Started":
-        cage = cage_of(command)
-        scratch = scratch or self._scratch_of(cage)
         tmp = scratch.take()
-        seen = self._aftermath.before(cage) if self._aftermath is not None and watched else None
         try:
             program = Program(command, {**command.env, "TMPDIR": tmp}, poller, launch)
         except BaseException:  # nobody has seen it
             scratch.keep(tmp)
-            if self._aftermath is not None:
-                self._aftermath.forget(seen)
             raise
         return _Started(program, scratch, tmp, seen, command.mark)
 
@@ -110,11 +114,23 @@ class Processes:
         try:
             return await program.run(ended)
         finally:
-            if self._aftermath is not None:
-                self._aftermath.after(seen, mark)
-            leftover = scratch.give_back(tmp)
-            if leftover is not None:  # a million files, perhaps: in a thread, and on nobody's time
-                asyncio.get_running_loop().run_in_executor(None, remove_tree, leftover)
+            try:
+                await self._look_after(seen, mark)
+            finally:
+                leftover = scratch.give_back(tmp)
+                if leftover is not None:  # a million files, perhaps: in a thread, and on nobody's time
+                    asyncio.get_running_loop().run_in_executor(None, remove_tree, leftover)
+
+    async def _look_before(self, command: Command) -> "Seen | None":
+        cage, aftermath = cage_of(command), self._aftermath
+        if aftermath is None or cage is None:
+            return None
+        return await self._unhurried.look(cage.workspace, partial(aftermath.before, cage), unwanted=aftermath.forget)
+
+    async def _look_after(self, seen: "Seen | None", mark: str) -> None:
+        if self._aftermath is not None and seen is not None:
+            done: list[PutAside] = []
+            await self._unhurried.look(seen.workspace, partial(self._aftermath.after, seen, mark, done))
 
     def lend(self, command: Command, *, key: Hashable, marks: Callable[[], str]) -> "Loan":
         """A program for one call that stays running for the next.
