@@ -3,6 +3,8 @@
 import asyncio
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -363,3 +365,32 @@ def test_its_name_is_that_of_its_tier() -> None:
     sandbox = Processes("tcnamed")
     assert (sandbox.name, processes.IDLE_SECONDS) == ("process", 300)
     sandbox.close()
+
+
+def no_threads(*_: object) -> None:
+    raise RuntimeError("can't start new thread")
+
+
+def test_without_room_for_a_thread_what_a_program_left_is_removed_all_the_same(yard, monkeypatch) -> None:
+    monkeypatch.setattr(asyncio.BaseEventLoop, "run_in_executor", no_threads)
+    done = yard.sh('mkdir -p "$TMPDIR/a/b"; echo x > "$TMPDIR/a/b/c"; echo ran')
+    assert done.stdout.text() == "ran\n"
+    assert [
+        name for name in os.listdir(yard.sandbox.scratch.root) if os.listdir(f"{yard.sandbox.scratch.root}/{name}")
+    ] == []
+
+
+def test_killed_while_it_closes_it_leaves_no_directory(until, tmp_path) -> None:
+    """I7: until all is removed, somebody is there who would remove it."""
+    text = """
+import asyncio, os, sys
+from toolcrib.core.process import Command
+from toolcrib.sandbox import processes, scratch
+sandbox = processes.Processes("closing")
+asyncio.run(sandbox.exec(Command(("/bin/true",), "/", "mark")))
+scratch.remove_tree = lambda path: os.kill(os.getpid(), 9)
+sandbox.close()
+"""
+    done = subprocess.run([sys.executable, "-c", text], env={**os.environ, "TMPDIR": str(tmp_path)}, timeout=60)
+    assert done.returncode == -signal.SIGKILL
+    until(lambda: not list(tmp_path.iterdir()), "its directory is gone")

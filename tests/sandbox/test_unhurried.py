@@ -91,3 +91,14 @@ def test_what_goes_wrong_in_a_thread_is_raised() -> None:
 
     with pytest.raises(OSError, match="did not go well"):
         asyncio.run(Unhurried().look("/work", fails))
+
+
+def test_without_room_for_a_thread_it_is_made_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    looking = Looking(long=True)
+    looking.go_on.set()
+    monkeypatch.setattr(asyncio.BaseEventLoop, "run_in_executor", full)
+    assert asyncio.run(Unhurried().look("/work", looking)) == "seen"
+    assert looking.by == [MAIN, MAIN]

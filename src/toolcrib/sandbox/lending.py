@@ -13,7 +13,7 @@ from .cage import Cage
 from .peer import Peer
 from .poller import Poller
 from .program import cage_of
-from .scratch import Scratch, remove_tree
+from .scratch import Scratch, remove_behind, remove_tree
 
 MOST_IDLE = 16
 """So many stay of all kinds, fewer where descriptors are few: each holds four."""
@@ -178,8 +178,8 @@ class Lending:
             return
         scratch, tmp = taken
         leftover = scratch.give_back(tmp)
-        if leftover is not None and self._is_here():  # a million files, perhaps: in a thread, and on nobody's time
-            self._poller.loop.run_in_executor(None, remove_tree, leftover)
+        if leftover is not None and self._is_here():
+            remove_behind(self._poller.loop, leftover)
         elif leftover is not None:
             remove_tree(leftover)
 

@@ -11,7 +11,7 @@ from ..core.process import Command, Completed, Ended
 from .cage import LANDLOCK, UNCONFINED, Cage
 from .poller import Poller
 from .program import Launch, Program, as_child, cage_of
-from .scratch import Scratch, remove_tree
+from .scratch import Scratch, remove_behind
 from .shield import standing
 from .unhurried import Unhurried
 from .watcher import Watcher
@@ -118,8 +118,8 @@ class Processes:
                 await self._look_after(seen, mark)
             finally:
                 leftover = scratch.give_back(tmp)
-                if leftover is not None:  # a million files, perhaps: in a thread, and on nobody's time
-                    asyncio.get_running_loop().run_in_executor(None, remove_tree, leftover)
+                if leftover is not None:
+                    remove_behind(asyncio.get_running_loop(), leftover)
 
     async def _look_before(self, command: Command) -> "Seen | None":
         cage, aftermath = cage_of(command), self._aftermath
@@ -159,13 +159,13 @@ class Processes:
         for poller in self._pollers.values():
             poller.close()
         self._pollers.clear()
-        self._watcher.close()
         if any(cage.tier == LANDLOCK for cage, _ in self._scratches):
             from .landlock import release
 
             release(self.scratch.root)
         self._scratches.clear()
         self.scratch.close()
+        self._watcher.close()  # last: until then it would tidy up after a caller who is killed here
 
     def _scratch_of(self, cage: Cage | None, warm: Hashable = None) -> Scratch:
         """Programs of different cages have different directories.

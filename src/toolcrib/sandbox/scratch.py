@@ -6,9 +6,13 @@ import stat
 import tempfile
 import time
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from ..core.errors import ToolError
 from ._beneath import FOLDER
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
 
 _FRESH = stat.S_IFDIR | 0o700
 _TICK_NS = 20_000_000
@@ -97,6 +101,14 @@ class Scratch:
 def _is_fresh(seen: os.stat_result) -> bool:
     """Whether this is a directory as we make them, and no link to one."""
     return seen.st_mode == _FRESH and seen.st_uid == os.geteuid()
+
+
+def remove_behind(loop: "AbstractEventLoop", path: str) -> None:
+    """Remove what may be a million files in a thread, and on nobody's time."""
+    try:
+        loop.run_in_executor(None, remove_tree, path)
+    except RuntimeError:  # there is no thread for it
+        remove_tree(path)
 
 
 def remove_tree(path: str) -> None:

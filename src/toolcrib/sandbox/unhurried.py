@@ -39,7 +39,10 @@ class Unhurried:
                 return look(until=time.monotonic() + PATIENCE_SECONDS)
             except TakesLong:
                 self._long.add(workspace)
-        looking = asyncio.get_running_loop().run_in_executor(None, partial(self._timed, workspace, look))
+        try:
+            looking = asyncio.get_running_loop().run_in_executor(None, partial(self._timed, workspace, look))
+        except RuntimeError:  # there is no thread for it
+            return self._timed(workspace, look)
         try:
             return await asyncio.shield(looking)
         except asyncio.CancelledError:

@@ -75,7 +75,7 @@ class Workers:
         if worker is None or worker.gone:
             try:
                 worker = self._new(key, poller)
-            except ToolError:  # no process left for it: perhaps there is one for the command
+            except (ToolError, OSError):  # no process or descriptor left for it: perhaps there is for the command
                 return None
         if not worker.fit:
             await asyncio.shield(worker.settled)
@@ -128,8 +128,7 @@ class Worker:
         self.used = time.monotonic()
         self._count = 0
         self._unread = b""
-        ours, theirs = socket.socketpair()
-        said, saying = os.pipe()
+        ours, theirs, said, saying = _streams()
         room = {zygote.MARK: " " * zygote.MARK_ROOM, "TOOLCRIB_WORKER": mark}
         self.alone = key.cage is not None and key.cage.tier == BUBBLEWRAP
         """It runs one at a time, and nothing else lives where it does: what a run leaves is then certain."""
@@ -151,8 +150,12 @@ class Worker:
         ours.setblocking(False)
         os.set_blocking(said, False)
         self._socket, self._said = ours, said
-        poller.on_readable(ours.fileno(), self.read)
-        poller.on_readable(said, self._ignore)
+        try:
+            poller.on_readable(ours.fileno(), self.read)
+            poller.on_readable(said, self._ignore)
+        except BaseException:
+            self.close()
+            raise
 
     @property
     def idle(self) -> bool:
@@ -350,6 +353,17 @@ def _in_force(cage: Cage | None) -> Cage | None:
     if cage is None or cage.tier not in UNCONFINED:
         return cage
     return Cage(bounds=cage.bounds) if any(cage.bounds) else None
+
+
+def _streams() -> tuple[socket.socket, socket.socket, int, int]:
+    """Both ends of a conversation, and both of a pipe. Raises: `OSError`, and none is left open."""
+    ours, theirs = socket.socketpair()
+    try:
+        return ours, theirs, *os.pipe()
+    except BaseException:
+        ours.close()
+        theirs.close()
+        raise
 
 
 @contextmanager
