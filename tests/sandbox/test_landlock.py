@@ -467,7 +467,17 @@ print([each for each in left if "sleep" in each])
 @pytest.mark.skipif(shutil.which("unshare") is None, reason="there is no unshare here")
 def test_as_the_first_process_of_a_container_it_ends_what_hides(ground) -> None:
     """I7: then there is nobody else to ask whether signals stay inside."""
-    argv = ["unshare", "--pid", "--fork", "--mount-proc", sys.executable, "-c", FIRST_OF_ALL, str(ground.workspace)]
+    argv = [
+        "unshare",
+        "--pid",
+        "--fork",
+        "--kill-child",
+        "--mount-proc",
+        sys.executable,
+        "-c",
+        FIRST_OF_ALL,
+        str(ground.workspace),
+    ]
     env = {**os.environ, "TMPDIR": str(ground.outside)}
     done = subprocess.run(argv, env=env, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr
