@@ -1,5 +1,6 @@
 """The answers that last: for one version of one tool, in one place, for a while."""
 
+import errno
 import os
 import sqlite3
 import subprocess
@@ -277,6 +278,24 @@ def test_a_file_that_is_held_for_long_is_waited_for_once(home: Path, monkeypatch
     holder.close()
     assert all(map(found, states))
     assert place.stalled == set()
+
+
+@pytest.mark.parametrize("error", [errno.ENOSPC, errno.EIO, errno.EPERM, errno.EOPNOTSUPP])
+def test_a_file_that_cannot_be_put_in_its_place_leaves_no_draft(state: State, home: Path, monkeypatch, error) -> None:
+    """Where there are no links it is put there without one."""
+
+    def fails(*_: object) -> None:
+        raise OSError(error, os.strerror(error))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "link", fails)
+        if error in (errno.ENOSPC, errno.EIO):
+            with pytest.raises(ConfigError, match="state.db"):
+                allow(state)
+            assert list(home.iterdir()) == []
+        else:
+            allow(state)
+    assert allow(state) and [each.name for each in home.iterdir()] == ["state.db"]
 
 
 KILLED = """

@@ -1,11 +1,12 @@
 """What is remembered between runs, in one SQLite file with numbered migrations: here, the answers that last."""
 
+import errno
 import json
 import os
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from typing import Any, NamedTuple
 
 from ..core.errors import ConfigError
@@ -58,6 +59,8 @@ MIGRATIONS = (
     " description TEXT NOT NULL, tools TEXT NOT NULL, at REAL NOT NULL, only_tools TEXT NOT NULL,"
     " PRIMARY KEY (session, name)) WITHOUT ROWID",
 )
+_NO_LINKS = (errno.EPERM, errno.EACCES, errno.EOPNOTSUPP)
+"""How a file system says that it has none."""
 _COLUMNS = "id, tool, digest, pattern, shown, scope, key, created, expires, version"
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 
@@ -148,10 +151,13 @@ class Database:
             os.link(draft, self.path)
         except FileExistsError:  # another was quicker
             pass
-        except PermissionError:  # a file system without links
+        except OSError as exc:
+            if exc.errno not in _NO_LINKS:
+                raise
             os.rename(draft, self.path)
-            return
-        os.unlink(draft)
+        finally:
+            with suppress(FileNotFoundError):
+                os.unlink(draft)
 
     def _migrate(self, db: sqlite3.Connection) -> None:
         (version,) = db.execute("PRAGMA user_version").fetchone()
