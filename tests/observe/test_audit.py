@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from toolcrib.core.source import Problem
+from toolcrib.observe import _reserve
 from toolcrib.observe.audit import Audit
 from toolcrib.observe.verify import verify
 
@@ -243,6 +244,32 @@ def test_what_runs_when_the_disk_fills_is_recorded_whatever_else_is_refused(scri
         "succeeded": 20, "recorded": 21, "refused": ["RESOURCE_EXHAUSTED", "TOOL_NOT_FOUND"],
         "at_last": "RESOURCE_EXHAUSTED", "again": True, "fault": None, "reserve": 65536,
     }  # fmt: skip
+
+
+def test_where_there_is_no_reserve_nothing_runs_whatever_began_the_record(home, workspace, logs, monkeypatch) -> None:
+    """Also when the first to be recorded is not a call but a tool that is not on offer."""
+    import asyncio
+
+    import toolcrib
+
+    def full(path: str) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
+
+    (home / "tools").mkdir(parents=True)
+    (home / "tools" / "broken").write_text("#!/bin/sh\nexit 1\n")
+    (home / "tools" / "broken").chmod(0o755)
+    ran = []
+
+    async def go() -> toolcrib.Result:
+        tool = toolcrib.tool(name="note", input_schema={"type": "object"})(lambda: ran.append("note"))
+        async with toolcrib.open(home=home, workspace=workspace, tools=[tool]) as crib:
+            return await crib.call("note")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(_reserve, "hold", full)
+        refused = asyncio.run(go()).error
+    assert refused is not None and refused.code == "RESOURCE_EXHAUSTED" and ran == []
+    assert asyncio.run(go()).success and verify(str(logs)).fault is None
 
 
 def test_a_quota_that_is_used_up_is_a_full_disk(record, logs, lines, monkeypatch) -> None:

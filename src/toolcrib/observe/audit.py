@@ -43,16 +43,18 @@ class Audit:
         self._size = -1
         self._head = FIRST
         self._number = 0
-        self._broken = False
+        self._is_doubtful = True
+        """Whether all must be opened, and the reserve be there, before anything runs."""
         self._owner = 0
         """The process that opened the files: one that forked off must open its own, or the lock would be shared."""
         self._look_again = 0.0
 
     def ready(self) -> None:
         try:
-            if self._file < 0 or self._broken or (time.monotonic() > self._look_again and self._is_gone()):
+            if self._file < 0 or self._is_doubtful or (time.monotonic() > self._look_again and self._is_gone()):
                 self._open()
                 _reserve.hold(self._reserve)
+                self._is_doubtful = False
         except OSError as exc:
             raise self._refusal(exc) from None
 
@@ -89,7 +91,7 @@ class Audit:
         self._file = -1
 
     def _refusal(self, exc: OSError) -> ToolError:
-        self._broken = True
+        self._is_doubtful = True
         where = os.path.dirname(self._path) or "the home directory"
         message = (
             f"the audit log cannot be written ({exc}), and nothing runs unrecorded; make room or rights in {where}"
@@ -120,7 +122,7 @@ class Audit:
         self._file = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         self._until = _end_of_month(now)
         self._size = -1
-        self._broken = False
+        self._is_doubtful = True
 
     def _append(self, record: dict[str, Any], *, is_owed: bool = False) -> None:
         """Only what is owed, because it has happened already, is also written where nothing but the reserve is left."""
@@ -165,7 +167,7 @@ class Audit:
             except OSError as exc:
                 if exc.errno not in _reserve.NO_ROOM or not is_owed:
                     raise
-                self._broken = True  # no further call runs
+                self._is_doubtful = True  # no further call runs
                 if not _reserve.give_up_piece(self._reserve):
                     raise
         self._size, self._head, self._number = size + len(line), head, number
