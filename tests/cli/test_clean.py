@@ -51,6 +51,24 @@ def test_old_artifacts_go_and_nothing_else(full, run_cli) -> None:
     assert "1 removed, 100 bytes" in done.stderr
 
 
+def test_a_draft_goes_when_its_writer_is_dead(full, run_cli) -> None:
+    """Whoever was killed before his file was whole; not what one who lives is writing, nor what only looks alike."""
+    before = everything(full)
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    drafts = {f"{name}.{dead.pid}.0123abcd" for name in ("trust.json", "state.db", "cache/probes")}
+    others = {f"trust.json.{os.getpid()}.0123abcd", f"notes.{dead.pid}.txt", "a.99999999999999999999.0123abcd"}
+    for name in drafts | others:
+        (full / name).write_bytes(b"half")
+    shown = parse(run_cli("clean", "--all", "--dry-run", "--json").stdout)["removed"]
+    assert sorted(each["path"] for each in shown if each["kind"] == "draft") == sorted(
+        str(full / each) for each in drafts
+    )
+    assert len({each["path"] for each in shown}) == len(shown)
+    assert run_cli("clean").returncode == 0
+    assert everything(full) == (before | others) - {"artifacts/old"}
+
+
 def test_a_dry_run_removes_nothing(full, run_cli) -> None:
     before = everything(full)
     answer = parse(run_cli("clean", "--all", "--dry-run", "--json").stdout)

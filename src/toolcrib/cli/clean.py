@@ -7,6 +7,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from ..core.jsontext import dump_ascii
@@ -43,7 +44,7 @@ def main(argv: list[str]) -> int:
     options = parser.parse_args(argv)
     home = Home()
     found = [*_artifacts(home, everything=options.all), *_programs(home, everything=options.all)]
-    found += [*(_caches(home) if options.all else ()), *_scratch()]
+    found += [*_drafts(home), *(_caches(home) if options.all else ()), *_scratch()]
     failed: list[str] = []
     removed = found if options.dry_run else [each for each in found if _remove(each, failed)]
     total = sum(each.bytes for each in removed)
@@ -78,9 +79,17 @@ def _programs(home: Home, *, everything: bool) -> Iterator[Leftover]:
         yield Leftover("copy", blob.path, blob.bytes)
 
 
+def _drafts(home: Home) -> Iterator[Leftover]:
+    """What somebody who was killed had not yet put in its place."""
+    for path in home.abandoned():
+        with suppress(FileNotFoundError):
+            yield Leftover("draft", path, os.lstat(path).st_size)
+
+
 def _caches(home: Home) -> Iterator[Leftover]:
+    drafts = home.abandoned()
     for path, seen in _entries(home.file("cache")):
-        if stat.S_ISREG(seen.st_mode):
+        if stat.S_ISREG(seen.st_mode) and path not in drafts:
             yield Leftover("cache", path, seen.st_size)
 
 

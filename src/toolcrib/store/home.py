@@ -1,8 +1,11 @@
 """The user's directory: where everything of ours lies, for nobody else to read."""
 
 import os
+import re
+from contextlib import suppress
 
 PRIVATE_DIR, PRIVATE_FILE = 0o700, 0o600
+_DRAFT = re.compile(r".+\.([1-9][0-9]{0,9})\.[0-9a-f]{8}")
 
 
 class Home:
@@ -33,11 +36,27 @@ class Home:
                 pass
         return path
 
+    def abandoned(self) -> list[str]:
+        """Drafts whose writer was killed before they were put in their place."""
+        found = []
+        for directory in (self.path, self.file("cache")):
+            with suppress(OSError):
+                for name in sorted(os.listdir(directory)):
+                    draft = _DRAFT.fullmatch(name)
+                    path = os.path.join(directory, name)
+                    if draft and os.path.isfile(path) and not _is_alive(int(draft[1])):
+                        found.append(path)
+        return found
+
+    def draft_of(self, path: str) -> str:
+        """A name beside a file for what is to take its place."""
+        return f"{path}.{os.getpid()}.{os.urandom(4).hex()}"
+
     def replace(self, data: bytes, *names: str) -> None:
         """Write a file whole or not at all."""
         self.directory(*names[:-1])
         target = self.file(*names)
-        draft = f"{target}.{os.getpid()}.{os.urandom(4).hex()}"
+        draft = self.draft_of(target)
         fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE)
         try:
             with open(fd, "wb") as file:
@@ -46,3 +65,13 @@ class Home:
         except BaseException:
             os.unlink(draft)
             raise
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):  # another user's; or no number of a process, and so no draft of ours
+        pass
+    return True

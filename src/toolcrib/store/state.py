@@ -145,7 +145,7 @@ class Database:
         """An empty file of our own, put in its place by name: to close a file is to give up all locks of this process
         on it, so nobody but SQLite may open and close the one that is in use."""
         self._home.directory()
-        draft = f"{self.path}.{os.getpid()}.{os.urandom(4).hex()}"
+        draft = self._home.draft_of(self.path)
         os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE))
         try:
             os.link(draft, self.path)
