@@ -1,10 +1,12 @@
 """The user's directory: private, made when it is needed, files whole or not at all."""
 
 import os
+import pwd
 import stat
 
 import pytest
 
+from toolcrib.core.errors import ConfigError
 from toolcrib.store.home import Home
 
 
@@ -21,6 +23,27 @@ def test_where_it_is(monkeypatch, tmp_path) -> None:
     monkeypatch.setenv("TOOLCRIB_HOME", "")
     assert Home().path == str(tmp_path / ".toolcrib")
     assert Home(tmp_path / "given").path == str(tmp_path / "given")
+
+
+def test_without_a_directory_of_the_user_there_is_no_home(monkeypatch, tmp_path) -> None:
+    """It would be made below the directory one stands in, which may be the workspace, or below the root."""
+
+    def unknown(uid: int) -> None:
+        raise KeyError(uid)
+
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+    monkeypatch.delenv("TOOLCRIB_HOME", raising=False)
+    monkeypatch.delenv("HOME", raising=False)
+    for home in (None, "", "some/where"):
+        if home is not None:
+            monkeypatch.setenv("HOME", home)
+        with pytest.raises(ConfigError, match="name the home in TOOLCRIB_HOME") as caught:
+            Home()
+        assert caught.value.code == "CONFIG_INVALID"
+    with pytest.raises(ConfigError, match="no such user"):
+        Home("~nobody of this name/x")
+    monkeypatch.setenv("TOOLCRIB_HOME", str(tmp_path))
+    assert Home().path == str(tmp_path)
 
 
 def test_looking_makes_nothing(tmp_path) -> None:

@@ -3,6 +3,8 @@
 import errno
 import sys
 
+from ..core.errors import ConfigError
+
 _ROOM = "make room there, and try again"
 _FEWER = "try again when less is running"
 _NEXT_STEPS = {
@@ -53,22 +55,29 @@ def main(argv: list[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         return 130
+    except ConfigError as exc:  # there is no home
+        _say(f"{exc.code} ", exc.code, str(exc), as_json="--json" in words)
+        return 2
     except OSError as exc:  # a full disk, a directory that is gone, a file that cannot be read
         return _report(exc, as_json="--json" in words)
 
 
 def _report(exc: OSError, *, as_json: bool) -> int:
-    """Say what the machine refused. Nothing is imported for it: there may be no descriptor left to open a file with."""
     advice = _NEXT_STEPS.get(exc.errno or 0)
     code, message = ("RESOURCE_EXHAUSTED", f"{exc}; {advice}") if advice else ("EXECUTION_ERROR", str(exc))
+    _say(f"{code} " if advice else "toolcrib: ", code, message, as_json=as_json)
+    return 1
+
+
+def _say(begin: str, code: str, message: str, *, as_json: bool) -> None:
+    """Say what is in the way. Nothing is imported for it: there may be no descriptor left to open a file with."""
     text = message.encode("ascii", "backslashreplace").decode()
     shown = "".join(char if " " <= char <= "~" else f"\\x{ord(char):02x}" for char in text)
-    print(f"{code} {shown}" if advice else f"toolcrib: {shown}", file=sys.stderr)
+    print(f"{begin}{shown}", file=sys.stderr)
     if as_json:
         quoted = "".join(char if " " <= char <= "~" and char not in '"\\' else f"\\u{ord(char):04x}" for char in text)
         error = f'{{"code": "{code}", "message": "{quoted}", "details": null}}'
         print(f'{{"success": false, "data": null, "error": {error}, "metadata": {{}}}}')
-    return 1
 
 
 def _run(words: list[str]) -> int:

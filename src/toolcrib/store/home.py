@@ -4,6 +4,8 @@ import os
 import re
 from contextlib import suppress
 
+from ..core.errors import ConfigError
+
 PRIVATE_DIR, PRIVATE_FILE = 0o700, 0o600
 _DRAFT = re.compile(r".+\.([1-9][0-9]{0,9})\.[0-9a-f]{8}")
 
@@ -12,8 +14,12 @@ class Home:
     """`~/.toolcrib`, or what `$TOOLCRIB_HOME` names. Made when something is first written to it."""
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
+        """
+        Raises:
+            ConfigError: nobody knows where it is.
+        """
         given = os.fspath(path) if path is not None else os.environ.get("TOOLCRIB_HOME") or "~/.toolcrib"
-        self.path = os.path.abspath(os.path.expanduser(given))
+        self.path = os.path.abspath(_expanded(given))
         self.stalled: set[str] = set()
         """Files whose locks were waited for in vain: until one is to be had again, nobody waits for it once more."""
 
@@ -65,6 +71,18 @@ class Home:
         except BaseException:
             os.unlink(draft)
             raise
+
+
+def _expanded(path: str) -> str:
+    """With the user's own directory for `~`. Where there is none, the home would be made where one happens to stand."""
+    if not path.startswith("~"):
+        return path
+    is_own = path.partition("/")[0] == "~"
+    found = os.path.expanduser(path)
+    if not os.path.isabs(found) or (is_own and os.environ.get("HOME") == ""):
+        why = "HOME names no directory" if is_own else "there is no such user"
+        raise ConfigError(f"{why}; name the home in TOOLCRIB_HOME, with its whole path", path=path)
+    return found
 
 
 def _is_alive(pid: int) -> bool:
