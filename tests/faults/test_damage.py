@@ -26,6 +26,39 @@ def test_a_damaged_file_that_decides_is_named_and_nothing_runs(warm: Any, cli: A
     warm.assert_recovers()
 
 
+@pytest.mark.parametrize("name", DECIDE)
+@pytest.mark.parametrize("what", ["directory", "pipe", "loop"])
+def test_something_else_in_the_place_of_a_file_that_decides_is_named(warm: Any, cli: Any, name: str, what: str) -> None:
+    """I9: a rule that cannot be read is not a rule that is not there; and nobody writes to that pipe."""
+    path = warm.home / name
+    {"directory": path.mkdir, "pipe": lambda: os.mkfifo(path), "loop": lambda: path.symlink_to(path)}[what]()
+    done = cli("call", "mark", "--yes")
+    assert (done.returncode, warm.marks()) == (2, 0)
+    assert done.stderr.startswith(f"CONFIG_INVALID {path}")
+    path.rmdir() if what == "directory" else path.unlink()
+    warm.assert_recovers()
+
+
+@pytest.mark.parametrize("name", ["config.yaml", "policy.yaml"])
+def test_a_rule_that_a_link_leads_to_is_missed_when_it_is_gone(warm: Any, cli: Any, name: str) -> None:
+    path = warm.home / name
+    path.symlink_to(warm.home / "gone")
+    done = cli("call", "mark", "--yes")
+    assert (done.returncode, warm.marks()) == (2, 0)
+    assert done.stderr.startswith(f"CONFIG_INVALID {path}: a link that leads nowhere")
+
+
+@pytest.mark.parametrize("words", [("list",), ("stats",), ("audit", "show"), ("clean",)])
+def test_where_nobody_knows_the_home_every_command_says_so(
+    warm: Any, cli: Any, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TOOLCRIB_HOME")
+    monkeypatch.setenv("HOME", "")
+    done = cli(*words, "--json")
+    assert done.returncode == 2
+    assert done.stderr.startswith("CONFIG_INVALID ") and "TOOLCRIB_HOME" in done.stderr
+
+
 def test_damaged_answers_allow_nothing(warm: Any, cli: Any) -> None:
     """A call that needs the memory of answers is refused while that cannot be read; the advice then helps."""
     database = warm.home / "state.db"

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolcrib.core.errors import ConfigError
-from toolcrib.store.yamltext import load, parse
+from toolcrib.store.yamltext import parse
 
 
 def value(text: str):
@@ -86,7 +86,7 @@ def test_an_empty_file_is_nothing() -> None:
 def test_each_part_knows_its_line(tmp_path) -> None:
     path = tmp_path / "config.yaml"
     path.write_text("\ufeffa: 1\nb:\n  c:\n    - x\n    - y\n")
-    document = load(str(path))
+    document = parse(path.read_bytes(), str(path))
     assert document.value == {"a": 1, "b": {"c": ["x", "y"]}}
     assert [document.line("a"), document.line("b", "c"), document.line("b", "c", 1)] == [1, 3, 5]
     assert str(document.error("wrong", "b", "c")) == f"{path}:3: wrong"

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from ..core.errors import ConfigError, InvalidJson
 from ..core.jsontext import dump, parse
 from ._alone import alone
+from ._own_file import own_file
 from .request import short_id
 
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
@@ -61,8 +62,7 @@ class Grants:
 
     def all(self) -> tuple[Granted, ...]:
         try:
-            with open(self._path, "rb") as file:
-                value = parse(file.read())
+            value = parse(own_file(self._path))
         except FileNotFoundError:
             return ()
         except InvalidJson as exc:

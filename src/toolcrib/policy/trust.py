@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from ..core.errors import ConfigError, InvalidJson
 from ..core.jsontext import dump, parse
 from ._alone import alone
+from ._own_file import own_file
 from .project_files import PROJECT_DIR, Changes, Entry, StatDigests, compared, key, project_files, read_below
 
 __all__ = ["GOVERNING", "PROJECT_DIR", "Record", "Trust"]
@@ -140,14 +141,14 @@ class Trust:
         """The records, read again when the file is another one."""
         try:
             seen = os.stat(self._path)
+            stamp = (seen.st_ino, seen.st_mtime_ns, seen.st_ctime_ns, seen.st_size)
+            if stamp != self._stamp:
+                self._projects, self._records = self._parsed(own_file(self._path)), {}
+                self._stamp = stamp
         except FileNotFoundError:
             self._stamp, self._projects, self._records = None, {}, {}
-            return {}
-        stamp = (seen.st_ino, seen.st_mtime_ns, seen.st_ctime_ns, seen.st_size)
-        if stamp != self._stamp:
-            with open(self._path, "rb") as file:
-                self._projects, self._records = self._parsed(file.read()), {}
-            self._stamp = stamp
+        except OSError as exc:
+            raise ConfigError(f"{exc.strerror}; see that you may read it", path=self._path) from None
         return self._projects
 
     def _parsed(self, raw: bytes) -> dict[str, Any]:

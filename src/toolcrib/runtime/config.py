@@ -11,6 +11,7 @@ from ..core.source import Problem
 from ..policy.secrets import Grant
 from ..sources.executable import ToolSettings
 from ..sources.wrap import Offer
+from ..store.regular import regular_bytes
 from .rights import Rights, Ruling
 from .toolsets import TOOLSETS, Toolsets
 
@@ -75,14 +76,15 @@ def read(user: str, project: tuple[str, bytes] | None = None, profile: "Written 
         ConfigError: with path and line.
     """
     config = Config()
-    if not os.path.exists(user) and project is None and profile is None:
+    own = regular_bytes(user)
+    if own is None and project is None and profile is None:
         return config
-    from ..store.yamltext import load, parse  # late: most have no configuration, and YAML costs more than the tools
+    from ..store.yamltext import parse  # late: most have no configuration, and YAML costs more than the tools
     from .config_file import ConfigFile
     from .config_tightened import tightened, to_tighten
 
-    if os.path.exists(user):
-        config = ConfigFile(load(user)).apply(config)
+    if own is not None:
+        config = ConfigFile(parse(own, user)).apply(config)
     if profile is not None and profile.user is not None:
         from .profile_file import ProfileFile
 

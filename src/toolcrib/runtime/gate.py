@@ -21,6 +21,7 @@ from ..sandbox.places import Places
 from ..sources.vocabulary import own_tool
 from ..store.blobs import Blobs
 from ..store.home import Home
+from ..store.regular import regular_bytes
 from .config import Config
 from .demand import wishes_of
 
@@ -75,17 +76,18 @@ def _rules(
     user, project = home.file(POLICY), trusted_file(workspace, home, POLICY, trust=trust)
     rules: list[Rule] = []
     problems: list[Problem] = []
-    if not config.toolsets.rules and project is None and not os.path.exists(user):
+    own = regular_bytes(user)
+    if not config.toolsets.rules and project is None and own is None:
         return rules, problems
     from ..policy.load import Loader  # late, with the YAML and the tables of programs: most have no rules
-    from ..store.yamltext import load, parse
+    from ..store.yamltext import parse
 
     loader = Loader(workspace, places)
     for held in config.toolsets.rules:
         read = loader.rules(held.document, held.at, held.value, "toolsets", tool="run_command")
         rules += _tightening(read, problems) if held.tightens else read
-    if os.path.exists(user):
-        rules += loader.file(load(user), "user policy")
+    if own is not None:
+        rules += loader.file(parse(own, user), "user policy")
     if project is not None:
         rules += _tightening(loader.file(parse(project[1], project[0]), "project policy"), problems)
     return rules, problems

@@ -1,7 +1,6 @@
 """Profiles: which tools there are on one occasion, and what holds for them. Finding their files and reading them."""
 
 import os
-import stat
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -10,7 +9,7 @@ from ..core.errors import ConfigError
 from ..core.tool import NAME
 from ..policy.trust import PROJECT_DIR, Trust
 from ..store.home import Home
-from ..store.yamltext import MAX_BYTES
+from ..store.regular import regular_bytes
 from .gate import trusted_file
 
 DIRECTORY = "profiles"
@@ -53,7 +52,9 @@ def find(name: str, workspace: str, home: Home, trust: Trust) -> Written:
         raise ConfigError(message, path=home.file(DIRECTORY))
     file = os.path.join(DIRECTORY, name + ENDING)
     trusted = trusted_file(workspace, home, file, trust=trust)
-    written = Written(name, read_regular(home.file(file)), Content(*trusted) if trusted else None)
+    own = regular_bytes(home.file(file))
+    ours = None if own is None else Content(home.file(file), own)
+    written = Written(name, ours, Content(*trusted) if trusted else None)
     if written.user is None and written.project is None:
         raise ConfigError(_absent(name, workspace, home, trust), path=home.file(DIRECTORY))
     return written
@@ -65,29 +66,6 @@ def profile_names(workspace: str, home: Home, trust: Trust) -> list[str]:
     inside = f"{PROJECT_DIR}/{DIRECTORY}/"
     theirs = (path.removeprefix(inside) for path in (record.files if record else ()) if path.startswith(inside))
     return sorted({*_names(_listed(home.file(DIRECTORY))), *_names(theirs)})
-
-
-def read_regular(path: str) -> Content | None:
-    """A file that is one, or leads to one; None when nothing is there. A pipe is not waited for.
-
-    Raises:
-        ConfigError: it is something else, too long, or cannot be read.
-    """
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-    except FileNotFoundError:
-        if os.path.islink(path):
-            raise ConfigError("a link that leads nowhere", path=path) from None
-        return None
-    except OSError as exc:
-        raise ConfigError(f"it cannot be read: {exc.strerror}", path=path) from None
-    try:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise ConfigError("it is not a regular file", path=path)
-        with open(fd, "rb", closefd=False) as file:
-            return Content(path, file.read(MAX_BYTES + 1))
-    finally:
-        os.close(fd)
 
 
 def _absent(name: str, workspace: str, home: Home, trust: Trust) -> str:

@@ -6,8 +6,10 @@ from ..core.errors import ConfigError, InvalidJson
 from ..core.jsontext import dump, parse
 from .home import Home
 from .lock import alone_in
+from .regular import regular_bytes
 
 NAME = "download_pins.json"
+_MOST_BYTES = 64 * 1024**2
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 
@@ -32,13 +34,11 @@ class DownloadPins:
             self._home.replace(dump({**self._all(), url: digest}) + b"\n", NAME)
 
     def _all(self) -> dict[str, str]:
-        try:
-            with open(self.path, "rb") as file:
-                found = parse(file.read())
-        except FileNotFoundError:
+        data = regular_bytes(self.path, most=_MOST_BYTES)
+        if data is None:
             return {}
-        except OSError as exc:
-            raise ConfigError(f"it cannot be read: {exc.strerror}", path=self.path) from None
+        try:
+            found = parse(data)
         except InvalidJson as exc:
             raise ConfigError(f"{exc}; remove the file, and you are asked again", path=self.path) from None
         if not isinstance(found, dict) or not all(

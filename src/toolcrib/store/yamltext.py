@@ -11,8 +11,8 @@ import yaml
 
 from ..core.errors import ConfigError
 from ..core.schema import pointer
+from .regular import MAX_BYTES
 
-MAX_BYTES = 1024 * 1024
 MAX_DEPTH = 32
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _NUMBER = re.compile(r"[-+]?(0|[1-9][0-9]*)\.[0-9]+([eE][-+]?[0-9]+)?")
@@ -61,17 +61,6 @@ class Document:
 
     def error(self, message: str, *keys: str | int) -> ConfigError:
         return ConfigError(message, path=self.path, line=self.line(*keys))
-
-
-def load(path: str) -> Document:
-    """Read one file.
-
-    Raises:
-        ConfigError: with path and line.
-        OSError: the file is not there or cannot be read.
-    """
-    with open(path, "rb") as file:
-        return parse(file.read(MAX_BYTES + 1), path)
 
 
 def parse(text: bytes, path: str) -> Document:
