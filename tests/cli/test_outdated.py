@@ -194,4 +194,4 @@ def test_it_does_not_go_with_other_views(cli, home: Path) -> None:
         assert (done.returncode, done.stdout) == (2, "") and f"does not go with {other}" in done.stderr
     (home / "state.db").write_bytes(b"no database at all, and long enough not to be taken for an empty one")
     done = cli("list", "--outdated", "--json")
-    assert (done.returncode, done.stdout) == (2, "") and "CONFIG_INVALID" in done.stderr
+    assert (done.returncode, json.loads(done.stdout)["error"]["code"]) == (2, "CONFIG_INVALID")

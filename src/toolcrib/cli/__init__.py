@@ -3,8 +3,6 @@
 import errno
 import sys
 
-from ..core.errors import ConfigError
-
 _ROOM = "make room there, and try again"
 _FEWER = "try again when less is running"
 _NEXT_STEPS = {
@@ -48,6 +46,7 @@ VERBS = {
 def main(argv: list[str] | None = None) -> int:
     """Run one command and return its exit status."""
     words = sys.argv[1:] if argv is None else argv
+    as_json = "--json" in words
     try:
         return _run(words)
     except BrokenPipeError:  # whoever read us has seen enough
@@ -55,29 +54,38 @@ def main(argv: list[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         return 130
-    except ConfigError as exc:  # there is no home
-        _say(f"{exc.code} ", exc.code, str(exc), as_json="--json" in words)
-        return 2
     except OSError as exc:  # a full disk, a directory that is gone, a file that cannot be read
-        return _report(exc, as_json="--json" in words)
+        return _report(exc, as_json=as_json)
+    except _told() as exc:  # type: ignore[no-untyped-call]  # as there
+        from ._failure import report
+
+        return report(exc, words[0], as_json=as_json)
+
+
+def _told():  # type: ignore[no-untyped-def]  # the type is what is imported late
+    """The errors that say themselves what is wrong. Imported when something is: `list` must be quick."""
+    from ..core.errors import ToolcribError
+
+    return ToolcribError
+
+
+def code_of(exc: OSError) -> str:
+    """By which code it is known that the machine refused something."""
+    return "RESOURCE_EXHAUSTED" if exc.errno in _NEXT_STEPS else "EXECUTION_ERROR"
 
 
 def _report(exc: OSError, *, as_json: bool) -> int:
+    """Say what the machine refused. Nothing is imported for it: there may be no descriptor left to open a file with."""
     advice = _NEXT_STEPS.get(exc.errno or 0)
-    code, message = ("RESOURCE_EXHAUSTED", f"{exc}; {advice}") if advice else ("EXECUTION_ERROR", str(exc))
-    _say(f"{code} " if advice else "toolcrib: ", code, message, as_json=as_json)
-    return 1
-
-
-def _say(begin: str, code: str, message: str, *, as_json: bool) -> None:
-    """Say what is in the way. Nothing is imported for it: there may be no descriptor left to open a file with."""
+    code, message = code_of(exc), f"{exc}; {advice}" if advice else str(exc)
     text = message.encode("ascii", "backslashreplace").decode()
     shown = "".join(char if " " <= char <= "~" else f"\\x{ord(char):02x}" for char in text)
-    print(f"{begin}{shown}", file=sys.stderr)
+    print(f"{code} {shown}" if advice else f"toolcrib: {shown}", file=sys.stderr)
     if as_json:
         quoted = "".join(char if " " <= char <= "~" and char not in '"\\' else f"\\u{ord(char):04x}" for char in text)
         error = f'{{"code": "{code}", "message": "{quoted}", "details": null}}'
         print(f'{{"success": false, "data": null, "error": {error}, "metadata": {{}}}}')
+    return 1
 
 
 def _run(words: list[str]) -> int:

@@ -10,16 +10,9 @@ from typing import Any, NamedTuple
 
 from ..core.errors import InvalidJson
 from ..core.jsontext import JSON, parse
+from ._failure import UsageError
 from ._schema import properties, types
 from ._text import visible
-
-
-class UsageError(Exception):
-    """The command line is not right; the message says what is."""
-
-    def __init__(self, message: str, *, code: str = "VALIDATION_ERROR") -> None:
-        super().__init__(message)
-        self.code = code
 
 
 class Own:

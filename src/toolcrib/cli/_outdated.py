@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from ..core.errors import ConfigError
 from ..core.jsontext import dump_ascii
 from ..core.tool import Tool
 from ..policy.grants import RO, RW, Granted
@@ -20,7 +19,7 @@ from ..store.state import Approval, State
 from ._approvals import SCOPES, grants_file, in_words
 from ._survey import crib_here, look_once
 from ._text import visible
-from .list import HELP
+from .list import misused
 
 _SHORT = len("sha256:") + 12
 
@@ -52,18 +51,13 @@ class Outdated(NamedTuple):
 
 
 def outdated(wanted: set[str], profile: str | None = None) -> int:
-    """The verb's answer; `wanted` are the flags beside `--outdated`."""
+    """The verb's answer; `wanted` are the flags beside `--outdated`. Raises: `ToolcribError`."""
     if wanted - {"--json"}:
         words = " and ".join(sorted(wanted - {"--json"}))
-        print(f"toolcrib list: --outdated does not go with {words}\n{HELP}", file=sys.stderr)
-        return 2
-    try:
-        crib = crib_here(profile)
-        asyncio.run(look_once(crib))
-        found = sorted(find(crib), key=lambda each: (each.name, each.kind, each.since))
-    except ConfigError as exc:
-        print(f"{exc.code} {visible(str(exc))}", file=sys.stderr)
-        return 2
+        raise misused(f"--outdated does not go with {words}")
+    crib = crib_here(profile)
+    asyncio.run(look_once(crib))
+    found = sorted(find(crib), key=lambda each: (each.name, each.kind, each.since))
     if wanted:
         print(dump_ascii({"outdated": [each.to_dict() for each in found]}).decode())
         return 0

@@ -4,9 +4,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any
-
-from ._text import visible
+from typing import Any, NoReturn
 
 
 class VerbParser(argparse.ArgumentParser):
@@ -22,14 +20,16 @@ class VerbParser(argparse.ArgumentParser):
         options = super().parse_args(args, namespace)
         options.profile = getattr(options, "profile", None)
         place = getattr(options, "workspace", None) or os.getcwd()
-        if options.profile is not None and (fault := profile_fault(options.profile, place)):
-            if getattr(options, "json", False):
-                from ..core.jsontext import dump_ascii
-
-                print(dump_ascii({"error": {"code": "CONFIG_INVALID", "message": fault}}).decode())
-            print(f"CONFIG_INVALID {visible(fault)}", file=sys.stderr)
-            raise SystemExit(2)
+        if options.profile is not None:
+            _find(options.profile, place)
         return options
+
+    def error(self, message: str) -> NoReturn:
+        """As that of `argparse`, for whoever reads JSON as well."""
+        from ._failure import UsageError  # late: most type what is right
+
+        self.print_usage(sys.stderr)
+        raise UsageError(message)
 
 
 def verb_parser(verb: str, description: str, example: str) -> VerbParser:
@@ -43,16 +43,11 @@ def verb_parser(verb: str, description: str, example: str) -> VerbParser:
     )
 
 
-def profile_fault(name: str, workspace: str) -> str:
-    """Why a profile cannot be chosen here; nothing when it can."""
-    from ..core.errors import ConfigError  # late: most type no profile
-    from ..runtime.build import trust_in
+def _find(profile: str, workspace: str) -> None:
+    """Raises: `ConfigError`, for a profile that cannot be chosen here."""
+    from ..runtime.build import trust_in  # late: most type no profile
     from ..runtime.profile import find
     from ..store.home import Home
 
     home = Home()
-    try:
-        find(name, os.path.abspath(workspace), home, trust_in(home))
-    except ConfigError as exc:
-        return str(exc)
-    return ""
+    find(profile, os.path.abspath(workspace), home, trust_in(home))

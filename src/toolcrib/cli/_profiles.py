@@ -45,15 +45,11 @@ def look_at_all(workspace: str, home: Home) -> list[Looked]:
 
 
 def show_profiles(wanted: set[str]) -> int:
-    """The verb's answer; `wanted` are the flags beside `--profiles`."""
-    try:
-        if wanted == {"--names"}:
-            sys.stdout.write("".join(f"{name}\n" for name in names_here()))
-            return 0
-        found = look_at_all(os.getcwd(), Home())
-    except ConfigError as exc:
-        print(f"{exc.code} {visible(str(exc))}", file=sys.stderr)
-        return 2
+    """The verb's answer; `wanted` are the flags beside `--profiles`. Raises: `ConfigError`."""
+    if wanted == {"--names"}:
+        sys.stdout.write("".join(f"{name}\n" for name in names_here()))
+        return 0
+    found = look_at_all(os.getcwd(), Home())
     problems = [problem for each in found for problem in each.problems]
     if "--json" in wanted:
         rows = [{"name": each.name, "description": each.description} for each in found if each.usable]

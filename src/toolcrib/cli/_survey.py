@@ -4,7 +4,7 @@ import asyncio
 import marshal
 import os
 import shutil
-import sys
+from difflib import get_close_matches
 from typing import Any
 
 from ..core.errors import ToolcribError
@@ -16,22 +16,18 @@ from ..runtime.depends import depends_on, within
 from ..runtime.runtime import Crib
 from ..sources.requirement import UNMET, program_of
 from ..store.sessions import KeptSessions, SessionNotFound
-from ._text import visible
 from .list import SNAPSHOT_VERSION, snapshot_path, stamp, surroundings
 
 
-def survey(profile: str | None = None, session: str | None = None) -> dict[str, Any] | None:
-    """The answer of `list`, from the files themselves. None, with a word on stderr, when the configuration is wrong.
+def survey(profile: str | None = None, session: str | None = None) -> dict[str, Any]:
+    """The answer of `list`, from the files themselves. What a session sees besides is not kept for the next time.
 
-    What a session sees besides is not kept for the next time.
+    Raises:
+        ToolcribError: the configuration is wrong, or there is no such session.
     """
-    try:
-        crib = crib_here(profile, session)
-        if session is not None and KeptSessions(crib.home).get(session) is None:
-            raise SessionNotFound(session)
-    except ToolcribError as exc:
-        print(f"{exc.code} {visible(str(exc))}", file=sys.stderr)
-        return None
+    crib = crib_here(profile, session)
+    if session is not None and KeptSessions(crib.home).get(session) is None:
+        raise SessionNotFound(session)
     if session is not None:
         asyncio.run(look_once(crib))
         return answer(crib)
@@ -100,3 +96,14 @@ def about(crib: Crib, tool: Tool) -> dict[str, Any]:
         "approval": crib.verdict(tool).decision.wire,
         "digest": tool.digest,
     }
+
+
+def absent(crib: Crib, name: str) -> ToolcribError:
+    """What to raise for a name that no tool on offer has, with or without the prefix: why, or what may be meant."""
+    if problem := crib.registry.held(crib.full_name(name)):
+        return ToolcribError(problem.message, code=problem.code)
+    called = {each.removeprefix(crib.config.prefix): each for each in crib.registry.names()}
+    called |= {each: each for each in called.values()}
+    nearest = list(dict.fromkeys(called[each] for each in get_close_matches(name, called, n=3)))
+    hint = f"did you mean {', '.join(nearest)}?" if nearest else "see: toolcrib list"
+    return ToolcribError(f"Unknown tool: {name}; {hint}", code="TOOL_NOT_FOUND", details={"nearest": nearest})

@@ -42,13 +42,12 @@ def follow(show: Callable[[dict[str, Any]], None], *, apart: bool, profile: str 
     """Show what is on offer, now and whenever that is something else, until interrupted.
 
     `apart`: with an empty line between two answers, where there is no screen to clear.
+
+    Raises:
+        ToolcribError: the configuration is wrong, or what is needed is not installed.
     """
-    try:
-        living = _Living(crib_here(profile))
-        watch = watch_of(lambda: living.crib)
-    except ToolcribError as exc:
-        print(f"{exc.code} {visible(str(exc))}", file=sys.stderr)
-        return 2
+    living = _Living(crib_here(profile))
+    watch = watch_of(lambda: living.crib)
     asyncio.run(_follow(living, watch, _Screen(show, apart=apart)))
     return 0
 

@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from ..backends.process import file_digest
-from ..core.errors import ConfigError
+from ..core.errors import Refused, ToolcribError
 from ..core.jsontext import dump_ascii
 from ..policy.approvers import Standing, keep
 from ..policy.request import Request
@@ -48,14 +48,11 @@ def main(argv: list[str]) -> int:
         parser.error("--scope and --exactly go with --yes")
     if options.id is None and (options.yes or options.deny):
         parser.error("which one? See: toolcrib approve")
-    try:
-        if options.id is None:
-            return _list(PendingCalls(Home()), as_json=options.json)
-        if refusal := by_a_tool():
-            return _refuse("APPROVAL_DENIED", refusal, 3, as_json=options.json)
-        return _answer(options)
-    except ConfigError as exc:
-        return _refuse(exc.code, str(exc), 2, as_json=options.json)
+    if options.id is None:
+        return _list(PendingCalls(Home()), as_json=options.json)
+    if refusal := by_a_tool():
+        raise Refused(refusal, code="APPROVAL_DENIED")
+    return _answer(options)
 
 
 def by_a_tool() -> str:
@@ -105,23 +102,21 @@ def _answer(options: Any) -> int:
     pending = PendingCalls(home)
     call = pending.get(options.id)
     if call is None:
-        return _refuse(
-            "APPROVAL_REQUIRED", f"there is no {options.id}; see what waits: toolcrib approve", 3, as_json=options.json
-        )
+        raise Refused(f"there is no {options.id}; see what waits: toolcrib approve", code="APPROVAL_REQUIRED")
     if call.state != "waiting":
-        return _refuse("APPROVAL_REQUIRED", f"{call.id} {_OVER[call.state]}", 3, as_json=options.json)
+        raise Refused(f"{call.id} {_OVER[call.state]}", code="APPROVAL_REQUIRED")
     try:
         request = Request.from_dict(dict(call.request))
     except ValueError as exc:
-        return _refuse("CONFIG_INVALID", f"{call.id} cannot be read: {exc}", 2, as_json=options.json)
+        raise ToolcribError(f"{call.id} cannot be read: {exc}", code="CONFIG_INVALID") from None
     if changed := _changed(request):
-        return _refuse("TOOL_PIN_MISMATCH", changed, 3, as_json=options.json)
+        raise Refused(changed, code="TOOL_PIN_MISMATCH")
     answer = _given(options)
     if answer is None:
         if not at_terminal():
             sys.stderr.write(drawn(request, width=columns(), now=time.time(), whole=True))
             message = f"there is no terminal to ask at; answer {call.id} with --yes or --deny"
-            return _refuse("APPROVAL_REQUIRED", message, 3, as_json=options.json)
+            raise Refused(message, code="APPROVAL_REQUIRED")
         answer = asyncio.run(choose(request))
     return _settle(home, request, answer, as_json=options.json)
 
@@ -144,9 +139,9 @@ def _changed(request: Request) -> str:
 def _settle(home: Home, request: Request, answer: Standing, *, as_json: bool) -> int:
     """First the one call, then what lasts: whoever is killed in between has allowed less, not more."""
     if answer.allowed and (changed := _changed(request)):
-        return _refuse("TOOL_PIN_MISMATCH", changed, 3, as_json=as_json)
+        raise Refused(changed, code="TOOL_PIN_MISMATCH")
     if not PendingCalls(home).answer(request.id, allowed=answer.allowed, by=answer.by):
-        return _refuse("APPROVAL_REQUIRED", f"{request.id} {_OVER['expired']}", 3, as_json=as_json)
+        raise Refused(f"{request.id} {_OVER['expired']}", code="APPROVAL_REQUIRED")
     if answer.allowed:
         keep(State(home), request, answer)
     kept = [each.kept(exactly=answer.exactly) for each in request.subjects] if answer.scope != "once" else []
@@ -158,10 +153,3 @@ def _settle(home: Home, request: Request, answer: Standing, *, as_json: bool) ->
     else:
         print(f"{visible(request.tool)} may not run", file=sys.stderr)
     return 0
-
-
-def _refuse(code: str, message: str, status: int, *, as_json: bool) -> int:
-    if as_json:
-        print(dump_ascii({"error": {"code": code, "message": message}}).decode())
-    print(f"{code} {visible(message)}", file=sys.stderr)
-    return status

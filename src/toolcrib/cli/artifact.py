@@ -11,6 +11,7 @@ from typing import BinaryIO
 from ..core.jsontext import dump_ascii
 from ..store.artifacts import ArtifactFiles
 from ..store.home import Home
+from ._failure import UsageError
 from ._parser import verb_parser
 from ._text import visible
 
@@ -71,9 +72,8 @@ def _show(kept: ArtifactFiles, options: argparse.Namespace) -> int:
         file = None
     if file is None:
         near = get_close_matches(options.id, [each.id for each in kept.all()], n=3, cutoff=0.4)
-        hint = f"did you mean {', '.join(map(visible, near))}?" if near else "see: toolcrib artifact list"
-        print(f"toolcrib artifact: there is no artifact {visible(options.id)}; {hint}", file=sys.stderr)
-        return 4
+        hint = f"did you mean {', '.join(near)}?" if near else "see: toolcrib artifact list"
+        raise UsageError(f"there is no artifact {options.id}; {hint}", code="FILE_NOT_FOUND")
     with file:
         size = file.seek(0, 2)
         file.seek(options.offset)

@@ -13,6 +13,7 @@ from ..observe.verify import LOST, records, runtime_of, verify
 from ..runtime.build import read_config
 from ..runtime.config import Config
 from ..store.home import Home
+from ._failure import in_vain
 from ._parser import verb_parser
 from ._text import one_line, visible
 from .clean import living_runtimes
@@ -27,6 +28,7 @@ EXAMPLE = """
 end leave no trace in what is left: to see that too, keep the digest somewhere else and give it as --head later.
 """
 _DIGEST = re.compile(r"[0-9a-f]{64}")
+UNREADABLE = "the record cannot be read"
 _LIMIT = 20
 _NAME_WIDTH = 64
 _DIGEST_SHOWN = 12
@@ -45,13 +47,7 @@ def main(argv: list[str]) -> int:
     for each in (show, check):
         each.add_argument("--json", action="store_true", help="print one JSON document")
     options = parser.parse_args(argv)
-    try:
-        return _show(options) if options.verb == "show" else _verify(options)
-    except BlockingIOError:  # whoever is writing does not get on: that is for all commands the same
-        raise
-    except OSError as exc:
-        print(f"toolcrib audit: the record cannot be read: {visible(str(exc))}", file=sys.stderr)
-        return 1
+    return _show(options) if options.verb == "show" else _verify(options)
 
 
 def _count(text: str) -> int:
@@ -68,7 +64,8 @@ def _digest(text: str) -> str:
 
 def _show(options: argparse.Namespace) -> int:
     names = _names(options.tool, options.profile)
-    rows = newest(Home().file("audit"), limit=options.limit, names=names, session=options.session)
+    with in_vain(UNREADABLE):
+        rows = newest(Home().file("audit"), limit=options.limit, names=names, session=options.session)
     if options.json:
         sys.stdout.write(dump_ascii({"records": rows}).decode() + "\n")
         return 0
@@ -156,7 +153,8 @@ def _when(at: object) -> str:
 
 
 def _verify(options: argparse.Namespace) -> int:
-    found = verify(Home().file("audit"), kept=options.head)
+    with in_vain(UNREADABLE):
+        found = verify(Home().file("audit"), kept=options.head)
     fault = found.fault
     if fault is None and options.head is not None and found.kept_at is None:
         fault = f"no record has the digest {options.head}: records were cut off at the end, or all were replaced"

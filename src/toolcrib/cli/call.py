@@ -10,7 +10,7 @@ from typing import Any
 
 from ..backends.quantity import duration
 from ..core.call import ErrorInfo, Result
-from ..core.errors import REFUSALS, ConfigError, InvalidJson, Refused
+from ..core.errors import InvalidJson, Refused
 from ..core.jsontext import JSON, dump_ascii, parse
 from ..core.limits import INPUT_BYTES
 from ..core.policy import Answer, Approver, Question
@@ -21,7 +21,8 @@ from ..runtime.runtime import Crib
 from ..store.home import Home
 from ..store.sessions import NAME
 from ._approver import TerminalApprover, at_terminal
-from ._flags import Own, UsageError, flag_lines, split
+from ._failure import UsageError, exit_status
+from ._flags import Own, flag_lines, split
 from ._text import visible
 from ._ticker import Ticker
 
@@ -42,31 +43,9 @@ Call a tool. Its arguments are flags made from its schema, or one JSON object.
   echo '{"name": "Bob"}' | toolcrib call hello --input - --yes"""
 
 OWN = Own("--yes", "--dry-run", "--json", "--help", valued=("--input", "--timeout", "--session", "--profile"))
-EXITS = {
-    "TOOL_NOT_FOUND": 4,
-    "SESSION_NOT_FOUND": 4,
-    "TIMEOUT": 124,
-    "VALIDATION_ERROR": 2,
-    "INPUT_TOO_LARGE": 2,
-    "CONFIG_INVALID": 2,
-}
 
 
 def main(argv: list[str]) -> int:
-    try:
-        return _main(argv)
-    except UsageError as exc:
-        error, shown = ErrorInfo(exc.code, str(exc)), f"toolcrib call: {exc}"
-    except ConfigError as exc:
-        error, shown = ErrorInfo(exc.code, str(exc)), f"{exc.code} {exc}"
-    if "--json" in argv:
-        print(dump_ascii(Result(error=error).to_dict()).decode())
-    else:
-        print(visible(shown), file=sys.stderr)
-    return 2
-
-
-def _main(argv: list[str]) -> int:
     before, _, words = split(argv, OWN, None)
     if not words:
         if "--help" in before:
@@ -209,7 +188,7 @@ class Asked:
 def _report(result: Result, *, as_json: bool) -> int:
     if as_json:
         sys.stdout.write(dump_ascii(result.to_dict()).decode() + "\n")
-        return exit_status(result)
+        return _exit_status(result)
     if result.error is None:
         _show(result)
         _say(result.metadata.get("stderr") or "")
@@ -219,7 +198,7 @@ def _report(result: Result, *, as_json: bool) -> int:
     for artifact in () if shown_whole else result.metadata.get("artifacts") or ():
         stream, total = artifact["stream"], result.metadata[f"{artifact['stream']}_bytes"]
         _say(f"{stream} was {total} bytes; read it with: toolcrib artifact show {artifact['id']}")
-    return exit_status(result)
+    return _exit_status(result)
 
 
 def _explain(error: ErrorInfo) -> None:
@@ -254,8 +233,5 @@ def _show(result: Result) -> None:
         sys.stdout.buffer.flush()
 
 
-def exit_status(result: Result) -> int:
-    if result.error is None:
-        return 0
-    code = result.error.code
-    return 3 if code in REFUSALS else EXITS.get(code, 1)
+def _exit_status(result: Result) -> int:
+    return 0 if result.error is None else exit_status(result.error.code)

@@ -3,10 +3,9 @@
 import asyncio
 import os
 import shlex
-import sys
 from difflib import get_close_matches
 
-from ..core.errors import ConfigError
+from ..core.errors import ConfigError, Refused
 from ..core.jsontext import dump_ascii
 from ..core.source import Problem
 from ..policy.trust import PROJECT_DIR
@@ -14,6 +13,7 @@ from ..runtime.build import build
 from ..runtime.compat import foreign_directories
 from ..runtime.runtime import Crib
 from ._examine import Checked, Examiner
+from ._failure import UsageError
 from ._manifest import examine_manifest, is_vouched, manifest_at
 from ._parser import verb_parser
 from ._program import NO_EXECUTE_BIT, Finding
@@ -26,14 +26,6 @@ EXAMPLE = """
 """
 _OF_THE_CRIB = ("TOOL_NAME_CONFLICT", "SANDBOX_UNAVAILABLE", "PATH_OUTSIDE_WORKSPACE")
 """Problems that no look at the program alone can find."""
-
-
-class NoTarget(Exception):
-    """What was named cannot be checked. Carries the exit status."""
-
-    def __init__(self, message: str, status: int) -> None:
-        super().__init__(message)
-        self.status = status
 
 
 def main(argv: list[str]) -> int:
@@ -55,9 +47,6 @@ def main(argv: list[str]) -> int:
     except ConfigError as exc:
         fault = Finding(exc.code, str(exc), "put that line right, and check again")
         checked = [Checked(exc.path, None, (fault,))]
-    except NoTarget as exc:
-        print(f"toolcrib check: {visible(str(exc))}", file=sys.stderr)
-        return exc.status
     faults = sum(each.faults for each in checked)
     if options.json:
         warnings = sum(len(each.findings) for each in checked) - faults
@@ -105,19 +94,18 @@ def _paths(crib: Crib, target: str) -> list[str]:
         nearest = get_close_matches(target, [*names, *bare], n=1)
         hint = f"did you mean {nearest[0]}?" if nearest else "see: toolcrib list"
         if crib.find(target) is not None:
-            raise NoTarget(
-                f"{target} is no program of its own: it was read, and is on offer; see: toolcrib show {target}", 2
-            )
+            message = f"{target} is no program of its own: it was read, and is on offer; see: toolcrib show {target}"
+            raise UsageError(message)
         if "/" not in target and os.path.isfile(target):
             hint = f"if you mean the file here, type: toolcrib check ./{target}"
-        raise NoTarget(f"there is no program and no tool {target}; {hint}", 4)
+        raise UsageError(f"there is no program and no tool {target}; {hint}", code="TOOL_NOT_FOUND")
     path = manifest_at(path) or path
     if os.path.isdir(path) and os.path.realpath(path) not in map(os.path.realpath, crib.tool_directories()):
         # What lies in any other directory is not meant to be started with a word it may not know.
-        raise NoTarget(f"{path} is no tools directory; name the programs themselves: toolcrib check {path}/NAME", 2)
+        raise UsageError(f"{path} is no tools directory; name the programs themselves: toolcrib check {path}/NAME")
     if project := _untrusted(crib, path):
-        message = f"WORKSPACE_UNTRUSTED {path} was not started; look at it, then type: toolcrib trust {project}"
-        raise NoTarget(message, 3)
+        message = f"{path} was not started; look at it, then type: toolcrib trust {project}"
+        raise Refused(message, code="WORKSPACE_UNTRUSTED")
     inside = [path]
     if os.path.isdir(path):
         inside = [manifest_at(each) or each for each in _inside(path) if os.path.isfile(each) or manifest_at(each)]

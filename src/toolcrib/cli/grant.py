@@ -6,7 +6,7 @@ import sys
 from argparse import ArgumentParser
 from collections.abc import Sequence
 
-from ..core.errors import REFUSALS, ConfigError, Refused
+from ..core.errors import Refused
 from ..core.jsontext import dump_ascii
 from ..core.tool import Tool
 from ..policy.grants import ENV, KINDS, NETWORK, RO, RW, VARIABLE, Granted
@@ -18,8 +18,9 @@ from ..runtime.runtime import Crib
 from ..sandbox.grantable import too_wide
 from ..sources.wish import host
 from ._approvals import grants_file, in_words
+from ._failure import UsageError
 from ._parser import verb_parser
-from ._survey import look_once
+from ._survey import absent, look_once
 from ._text import visible
 from .approve import by_a_tool
 
@@ -47,15 +48,10 @@ def main(argv: list[str]) -> int:
     options = parser.parse_args(argv)
     kinds, values = _meant(parser, options.what, options.values, remove=options.remove)
     if not options.remove and (refusal := by_a_tool()):
-        print(f"APPROVAL_DENIED {visible(refusal)}", file=sys.stderr)
-        return 3
-    try:
-        crib = build(workspace=os.getcwd(), asker="grant", profile=options.profile)
-        asyncio.run(look_once(crib))
-        return _grant(crib, options.name, kinds, values, remove=options.remove, as_json=options.json)
-    except ConfigError as exc:
-        print(f"{exc.code} {visible(str(exc))}", file=sys.stderr)
-        return 2
+        raise Refused(refusal, code="APPROVAL_DENIED")
+    crib = build(workspace=os.getcwd(), asker="grant", profile=options.profile)
+    asyncio.run(look_once(crib))
+    return _grant(crib, options.name, kinds, values, remove=options.remove, as_json=options.json)
 
 
 def _meant(
@@ -89,17 +85,9 @@ def _meant(
 def _grant(crib: Crib, name: str, kinds: tuple[str, ...], values: list[str], *, remove: bool, as_json: bool) -> int:
     tool = crib.find(name)
     if tool is None:
-        problem = crib.registry.held(crib.full_name(name))
-        shown = (
-            f"{problem.code} {problem.message}"
-            if problem
-            else f"TOOL_NOT_FOUND Unknown tool: {name}; see: toolcrib list"
-        )
-        print(visible(shown), file=sys.stderr)
-        return 3 if problem and problem.code in REFUSALS else 4
+        raise absent(crib, name)
     if not remove and (fault := _fault(crib, tool, kinds, values)):
-        print(f"toolcrib grant: {visible(fault)}", file=sys.stderr)
-        return 2
+        raise UsageError(fault)
     grants, (ident, digest) = grants_file(crib.home), granted_to(tool)
     older = [each for each in grants.all() if each.tool == ident and each.digest != digest]
     if remove:

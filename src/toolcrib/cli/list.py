@@ -39,8 +39,7 @@ def main(argv: list[str]) -> int:
         print(HELP)
         return 0
     if unknown := wanted - {"--json", "--names", "--watch", "--outdated", "--profiles"}:
-        print(f"toolcrib list: unknown {' '.join(map(ascii, sorted(unknown)))}\n{HELP}", file=sys.stderr)
-        return 2
+        raise misused(f"unknown {' '.join(map(ascii, sorted(unknown)))}")
     if "--outdated" in wanted:
         from ._outdated import outdated
 
@@ -58,10 +57,16 @@ def main(argv: list[str]) -> int:
         from ._survey import survey
 
         kept = survey(profile, session)
-        if kept is None:
-            return 2
     _show(kept, wanted)
     return 0
+
+
+def misused(message: str) -> Exception:
+    """What to raise for flags that are not right here."""
+    from ._failure import UsageError
+
+    sys.stderr.write(f"{HELP}\n")
+    return UsageError(message)
 
 
 def _valued(argv: list[str], valued: str) -> tuple[list[str], str | None]:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..core.context import new_id
-from ..core.errors import ConfigError, ToolcribError
+from ..core.errors import ToolcribError
 from ..core.jsontext import dump_ascii
 from ..core.limits import Limits
 from ..core.process import Command
@@ -34,7 +34,7 @@ BUILD_SECONDS = 300.0
 _SAMPLES = {"string": "hello", "number": "1", "boolean": "true"}
 
 
-class Unwritten(Exception):
+class Unwritten(ToolcribError):
     """The tool was not written, or not whole. The message says what to do."""
 
 
@@ -63,23 +63,16 @@ def main(argv: list[str]) -> int:
     if executable and options.lang not in SCAFFOLDS:
         parser.error(f"an executable is written in {', '.join(SCAFFOLDS)}; in {options.lang} there are manifests")
     home, workspace = Home(), os.getcwd()
-    try:
-        config = read_config(workspace, home, options.profile)
-        check_name(options.name, config.prefix)
-        parameters = [_parameter(text) for text in options.parameter or ()]
-        directory = _directory(config, home, workspace, project=options.project)
-        where: Any = {"directory": directory, "project": options.project}
-        if executable:
-            files = _executable(options.lang, options.name, **where)
-        else:
-            about = DESCRIPTION if options.description is None else options.description
-            files = _manifest(options.lang, options.name, about, parameters, prefix=config.prefix, **where)
-    except (ConfigError, ToolcribError) as exc:
-        print(f"{exc.code} {visible(str(exc))}", file=sys.stderr)
-        return 1 if exc.code in ("TOOL_NAME_CONFLICT", "EXECUTION_ERROR") else 2
-    except Unwritten as exc:
-        print(f"toolcrib new: {visible(str(exc), keep=chr(10))}", file=sys.stderr)
-        return 1
+    config = read_config(workspace, home, options.profile)
+    check_name(options.name, config.prefix)
+    parameters = [_parameter(text) for text in options.parameter or ()]
+    directory = _directory(config, home, workspace, project=options.project)
+    where: Any = {"directory": directory, "project": options.project}
+    if executable:
+        files = _executable(options.lang, options.name, **where)
+    else:
+        about = DESCRIPTION if options.description is None else options.description
+        files = _manifest(options.lang, options.name, about, parameters, prefix=config.prefix, **where)
     if options.json:
         name = config.offer.name_for(config.prefix + options.name)
         shown = [readable(file) for file in files]
@@ -178,7 +171,8 @@ def _built(commands: Sequence[tuple[str, ...]], directory: str, name: str, *, ty
     for command in commands:
         said = asyncio.run(_run(command, directory))
         if said is not None:
-            raise Unwritten(f"wrote {directory}, but it was not built; put that right and type: {typed}\n{said}")
+            print(visible(said, keep="\n"), file=sys.stderr)
+            raise Unwritten(f"wrote {directory}, but it was not built; put that right and type: {typed}")
     program = os.path.join(directory, name)
     os.chmod(program, mode)
     return program

@@ -6,18 +6,18 @@ import sys
 import textwrap
 from typing import Any
 
-from ..core.call import Call, Result, explain
-from ..core.errors import ConfigError, InvalidJson, ToolcribError
+from ..core.call import Call
+from ..core.errors import InvalidJson, ToolcribError
 from ..core.jsontext import JSON, dump_ascii, parse
 from ..core.tool import Subject, Tool
 from ..policy.lint import Finding, lint
 from ..policy.rules import Opinion, Voice
 from ..runtime.build import build
 from ..runtime.runtime import Crib
+from ._failure import UsageError
 from ._parser import verb_parser
-from ._survey import look_once
+from ._survey import absent, look_once
 from ._text import visible
-from .call import exit_status
 
 HELP = """usage: toolcrib policy check|explain|approvals|revoke [options]
 
@@ -48,20 +48,15 @@ def main(argv: list[str]) -> int:
         print(HELP)
         return 0 if argv else 2
     verb, rest = argv[0], argv[1:]
-    try:
-        if verb == "check":
-            return _check(rest)
-        if verb == "explain":
-            return _explain(rest)
-        if verb in ("approvals", "revoke"):
-            from . import _approvals
+    if verb == "check":
+        return _check(rest)
+    if verb == "explain":
+        return _explain(rest)
+    if verb in ("approvals", "revoke"):
+        from . import _approvals
 
-            return int(getattr(_approvals, verb)(rest))
-    except ConfigError as exc:
-        print(f"{exc.code} {visible(str(exc))}", file=sys.stderr)
-        return 2
-    print(f"toolcrib policy: there is no {ascii(verb)}; known are check, explain, approvals, revoke", file=sys.stderr)
-    return 2
+        return int(getattr(_approvals, verb)(rest))
+    raise UsageError(f"there is no {ascii(verb)}; known are check, explain, approvals, revoke")
 
 
 def _check(argv: list[str]) -> int:
@@ -97,24 +92,18 @@ def _explain(argv: list[str]) -> int:
     try:
         args = parse(sys.stdin.buffer.read() if options.input == "-" else options.input)
     except InvalidJson as exc:
-        print(f"toolcrib policy explain: --input is {exc}", file=sys.stderr)
-        return 2
+        raise UsageError(f"--input is {exc}") from None
     crib = _crib(options.profile)
     name = crib.full_name(options.name)
     tool = crib.find(name)
     if tool is None:
-        problem = crib.registry.held(name)
-        print(visible(f"{problem.code} {problem.message}" if problem else f"Unknown tool: {name}"), file=sys.stderr)
-        return 3 if problem else 4
+        raise absent(crib, options.name)
     if faults := crib.validate(name, args):
-        print("VALIDATION_ERROR Invalid parameters", *(visible(fault) for fault in faults), sep="\n  ", file=sys.stderr)
-        return 2
-    try:
-        opinions = crib.policy.opinions(Call(name, args, "", crib.session, "policy explain"), tool)
-        report = explained(opinions, crib.verdict(tool, args).reason)
-    except ToolcribError as exc:  # the call would come to nothing before anybody is asked
-        print(visible(f"{exc.code} {exc}"), file=sys.stderr)
-        return exit_status(Result(error=explain(exc)))
+        for fault in faults:
+            print(f"  {visible(fault)}", file=sys.stderr)
+        raise ToolcribError("Invalid parameters", code="VALIDATION_ERROR", details=faults)
+    opinions = crib.policy.opinions(Call(name, args, "", crib.session, "policy explain"), tool)
+    report = explained(opinions, crib.verdict(tool, args).reason)
     if options.json:
         print(dump_ascii(report).decode())
     else:

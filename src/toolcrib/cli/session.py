@@ -5,15 +5,16 @@ import sys
 import time
 from typing import Any
 
-from ..core.errors import ToolcribError
 from ..core.jsontext import dump_ascii
 from ..observe.verify import fold
 from ..runtime.sessions import new_session_id, valid_id
 from ..store.home import Home
 from ..store.sessions import KeptSession, KeptSessions, SessionNotFound
 from ..store.todos import Todos
+from ._failure import in_vain
 from ._parser import verb_parser
 from ._text import one_line, visible
+from .audit import UNREADABLE
 from .clean import living_runtimes
 
 EXAMPLE = """
@@ -23,7 +24,6 @@ EXAMPLE = """
   toolcrib session show ID
   toolcrib session end ID                    its skills, todos and remembered answers are gone
 """
-EXITS = {"SESSION_NOT_FOUND": 4, "VALIDATION_ERROR": 2, "CONFIG_INVALID": 2}
 
 
 def main(argv: list[str]) -> int:
@@ -40,13 +40,7 @@ def main(argv: list[str]) -> int:
         each.add_argument("--json", action="store_true", help="print one JSON document")
     options = parser.parse_args(argv)
     home = Home()
-    try:
-        answer, lines = _VERBS[options.verb](home, KeptSessions(home), getattr(options, "id", None))
-    except ToolcribError as exc:
-        if options.json:
-            sys.stdout.write(dump_ascii({"error": {"code": exc.code, "message": str(exc)}}).decode() + "\n")
-        print(f"{exc.code} {visible(str(exc))}", file=sys.stderr)
-        return EXITS.get(exc.code, 1)
+    answer, lines = _VERBS[options.verb](home, KeptSessions(home), getattr(options, "id", None))
     if options.json:
         sys.stdout.write(dump_ascii(answer).decode() + "\n")
         return 0
@@ -76,7 +70,8 @@ def _show(home: Home, kept: KeptSessions, ident: str | None) -> tuple[Any, list[
     if session is None:
         raise SessionNotFound(ident or "")
     todos = Todos(home).read(session.id)
-    counted = fold(home.file("audit"), living=living_runtimes(), session=session.id).to_dict()
+    with in_vain(UNREADABLE):
+        counted = fold(home.file("audit"), living=living_runtimes(), session=session.id).to_dict()
     about = {**_about(session), "todos": todos, "stats": counted}
     lines = [
         f"session    {visible(session.id)}",

@@ -2,13 +2,10 @@
 
 import asyncio
 import os
-import sys
 from dataclasses import asdict
-from difflib import get_close_matches
 from typing import Any
 
 from ..backends.folder import FolderBackend
-from ..core.errors import REFUSALS, ConfigError
 from ..core.jsontext import dump_ascii
 from ..core.tool import Tool
 from ..runtime.build import build
@@ -18,7 +15,7 @@ from ..store.state import State
 from ._approver import SCOPE
 from ._flags import flag_lines
 from ._parser import verb_parser
-from ._survey import about, look_once
+from ._survey import about, absent, look_once
 from ._text import visible
 from .call import OWN
 
@@ -33,18 +30,12 @@ def main(argv: list[str]) -> int:
     parser.add_argument("name", metavar="NAME", help="its name, with or without the prefix")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     options = parser.parse_args(argv)
-    try:
-        crib = build(workspace=os.getcwd(), asker="terminal", profile=options.profile)
-    except ConfigError as exc:
-        return _fail(exc.code, str(exc), 2, as_json=options.json)
+    crib = build(workspace=os.getcwd(), asker="terminal", profile=options.profile)
     asyncio.run(look_once(crib))
     tool = crib.find(options.name)
     if tool is None:
-        return _absent(crib, options.name, as_json=options.json)
-    try:
-        facts = describe(crib, tool)
-    except ConfigError as exc:
-        return _fail(exc.code, str(exc), 2, as_json=options.json)
+        raise absent(crib, options.name)
+    facts = describe(crib, tool)
     if options.json:
         print(dump_ascii(facts).decode())
     else:
@@ -99,21 +90,3 @@ def _draw(tool: Tool, facts: dict[str, Any]) -> None:
     print("\n".join(f"  {visible(line)}" for line in tool.description.strip().splitlines()) + "\n")
     print("\n".join(f"  {label:<12} {text}" for label, text in rows) + "\n")
     print("\n".join(["  arguments", *(f"  {line}" for line in flag_lines(tool.input_schema, OWN) or ["  none"])]))
-
-
-def _absent(crib: Crib, name: str, *, as_json: bool) -> int:
-    full = crib.full_name(name)
-    if problem := crib.registry.held(full):
-        return _fail(problem.code, problem.message, 3 if problem.code in REFUSALS else 1, as_json=as_json)
-    called = {each.removeprefix(crib.config.prefix): each for each in crib.registry.names()}
-    called |= {each: each for each in called.values()}
-    nearest = list(dict.fromkeys(called[each] for each in get_close_matches(name, called, n=3)))
-    hint = f"did you mean {', '.join(nearest)}?" if nearest else "see: toolcrib list"
-    return _fail("TOOL_NOT_FOUND", f"Unknown tool: {name}; {hint}", 4, as_json=as_json)
-
-
-def _fail(code: str, message: str, status: int, *, as_json: bool) -> int:
-    if as_json:
-        print(dump_ascii({"error": {"code": code, "message": message}}).decode())
-    print(f"{code} {visible(message)}", file=sys.stderr)
-    return status

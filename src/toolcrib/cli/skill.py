@@ -1,13 +1,9 @@
 """`toolcrib skill`: the skills that are here, what is in them, and in which session they are used."""
 
 import argparse
-import sys
 from typing import Any
 
-from ..core.errors import REFUSALS, ToolcribError
-from ..core.jsontext import dump_ascii
 from ._parser import verb_parser
-from ._text import readable, visible
 
 EXAMPLE = """
   toolcrib skill list                              the skills that can be used here
@@ -20,18 +16,10 @@ EXAMPLE = """
   toolcrib skill migrate ./my-skill --dry-run      move its tools into tools.yaml, so that others take it too
 """
 _WHERE = "its name, or the path of its folder or SKILL.md (with a / in it)"
-_STATUS = {"TOOL_NOT_FOUND": 4, "FILE_NOT_FOUND": 4, "SESSION_NOT_FOUND": 4, "CONFIG_INVALID": 2, "VALIDATION_ERROR": 2}
 
 
 def main(argv: list[str]) -> int:
-    options = _parser().parse_args(argv)
-    try:
-        return _run(options)
-    except ToolcribError as exc:
-        if options.json:
-            print(dump_ascii({"error": {"code": exc.code, "message": readable(str(exc))}}).decode())
-        print(f"{exc.code} {visible(readable(str(exc)))}", file=sys.stderr)
-        return 3 if exc.code in REFUSALS else _STATUS.get(exc.code, 1)
+    return _run(_parser().parse_args(argv))
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -4,13 +4,14 @@ import os
 import sys
 from typing import Any
 
-from ..core.errors import ConfigError
 from ..core.jsontext import dump_ascii
 from ..observe.custom_tools import lives
 from ..observe.verify import fold, records
 from ..store.home import Home
+from ._failure import in_vain
 from ._parser import verb_parser
 from ._text import visible
+from .audit import UNREADABLE
 from .clean import living_runtimes
 
 EXAMPLE = """
@@ -28,16 +29,10 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--tools", action="store_true", help="of the tools that were made: built, used, used again")
     options = parser.parse_args(argv)
     home = Home()
-    try:
-        if options.tools:
-            return _tools(home, as_json=options.json)
+    if options.tools:
+        return _tools(home, as_json=options.json)
+    with in_vain(UNREADABLE):
         counted = fold(home.file("audit"), living=living_runtimes()).to_dict()
-    except ConfigError as exc:
-        print(f"{exc.code} {visible(str(exc))}", file=sys.stderr)
-        return 2
-    except OSError as exc:
-        print(f"toolcrib stats: the record cannot be read: {visible(str(exc))}", file=sys.stderr)
-        return 1
     if options.json:
         sys.stdout.write(dump_ascii(counted).decode() + "\n")
         return 0
@@ -56,7 +51,9 @@ def main(argv: list[str]) -> int:
 def _tools(home: Home, *, as_json: bool) -> int:
     from ..runtime.build import read_config  # late: the other numbers need no configuration
 
-    counted = lives(records(home.file("audit")), prefix=read_config(os.getcwd(), home).prefix)
+    prefix = read_config(os.getcwd(), home).prefix
+    with in_vain(UNREADABLE):
+        counted = lives(records(home.file("audit")), prefix=prefix)
     if as_json:
         sys.stdout.write(dump_ascii(counted).decode() + "\n")
         return 0

@@ -4,7 +4,7 @@ import asyncio
 import os
 import sys
 
-from ..core.errors import ConfigError, InvalidJson
+from ..core.errors import InvalidJson, ToolcribError
 from ..core.jsontext import dump_ascii
 from ..policy.project_files import MOST_FILES, Entry, compared, project_files
 from ..policy.trust import Trust
@@ -14,6 +14,7 @@ from ..store.blobs import Blobs
 from ..store.home import Home
 from ._approver import asks, at_terminal
 from ._asking import asked_by, show_asked
+from ._failure import UsageError, in_vain
 from ._parser import verb_parser
 from ._project import keep_texts, show_changes, show_files
 from ._text import readable, visible
@@ -22,6 +23,7 @@ EXAMPLE = """
   toolcrib trust                  look at this project's tools, or at what changed in them, and decide
   toolcrib trust ~/src/app --yes  without being asked
 """
+_NOTHING = "nothing was trusted"
 
 
 def main(argv: list[str]) -> int:
@@ -34,22 +36,8 @@ def main(argv: list[str]) -> int:
     options = parser.parse_args(argv)
     project = os.path.realpath(options.path)
     if not os.path.isdir(project):
-        print(f"toolcrib trust: {visible(options.path)} is not a directory", file=sys.stderr)
-        return 2
-    try:
-        return _trust(project, yes=options.yes, as_json=options.json)
-    except ConfigError as exc:
-        print(f"{exc.code} {visible(str(exc))}", file=sys.stderr)
-        return 2
-    except InvalidJson:
-        print(
-            f"toolcrib trust: {visible(readable(project))} is not UTF-8; nothing was trusted. Rename it",
-            file=sys.stderr,
-        )
-        return 1
-    except OSError as exc:
-        print(f"toolcrib trust: {visible(str(exc))}; nothing was trusted", file=sys.stderr)
-        return 1
+        raise UsageError(f"{options.path} is not a directory")
+    return _trust(project, yes=options.yes, as_json=options.json)
 
 
 def _trust(project: str, *, yes: bool, as_json: bool) -> int:
@@ -70,8 +58,7 @@ def _trust(project: str, *, yes: bool, as_json: bool) -> int:
         refusal = _refusal(project, found, home, yes=yes, anew=record is not None)
         outcome = f"{visible(project)} is trusted. See: toolcrib list"
         if not refusal:
-            trust.add(project, found)
-            keep_texts(project, found, blobs)
+            _add(trust, project, found, blobs)
     if as_json:
         files = [entry.to_dict() for entry in found]
         answer = {"project": readable(project), "trusted": not refusal, "files": files, **changes._asdict()}
@@ -83,7 +70,7 @@ def _trust(project: str, *, yes: bool, as_json: bool) -> int:
 
 def _refusal(project: str, found: list[Entry], home: Home, *, yes: bool, anew: bool) -> str:
     """Why it is not trusted; empty when it is."""
-    nothing = "nothing more was trusted" if anew else "nothing was trusted"
+    nothing = "nothing more was trusted" if anew else _NOTHING
     if len(found) > MOST_FILES:
         return f"more than {MOST_FILES} files are more than a person can look at; {nothing}"
     if yes:
@@ -97,9 +84,19 @@ def _refusal(project: str, found: list[Entry], home: Home, *, yes: bool, anew: b
     return ""
 
 
+def _add(trust: Trust, project: str, found: list[Entry], blobs: Blobs) -> None:
+    try:
+        with in_vain(_NOTHING):
+            trust.add(project, found)
+            keep_texts(project, found, blobs)
+    except InvalidJson:
+        raise ToolcribError(f"{readable(project)} is not UTF-8; {_NOTHING}. Rename it") from None
+
+
 def _look(project: str, home: Home) -> list[Entry]:
     local_dir = configuration.read(home.file("config.yaml")).local_dir
-    return project_files(project, trust_roots(project, local_dir, os.environ))
+    with in_vain(_NOTHING):
+        return project_files(project, trust_roots(project, local_dir, os.environ))
 
 
 def trust_file(home: Home) -> Trust:

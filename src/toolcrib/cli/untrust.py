@@ -3,9 +3,9 @@
 import os
 import sys
 
-from ..core.errors import ConfigError
 from ..core.jsontext import dump_ascii
 from ..store.home import Home
+from ._failure import in_vain
 from ._parser import verb_parser
 from ._text import readable, visible
 from .trust import trust_file
@@ -22,14 +22,8 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="print what was done as JSON")
     options = parser.parse_args(argv)
     project = os.path.realpath(options.path)
-    try:
+    with in_vain("nothing was changed"):
         was_trusted = trust_file(Home()).remove(project)
-    except ConfigError as exc:
-        print(f"{exc.code} {visible(str(exc))}", file=sys.stderr)
-        return 2
-    except OSError as exc:
-        print(f"toolcrib untrust: {visible(str(exc))}; nothing was changed", file=sys.stderr)
-        return 1
     if options.json:
         print(dump_ascii({"project": readable(project), "was_trusted": was_trusted, "trusted": False}).decode())
     else:
