@@ -1,6 +1,8 @@
 """The command line: `toolcrib VERB`. One file per verb, imported when the verb is typed and not before."""
 
 import errno
+import io
+import os
 import sys
 
 _ROOM = "make room there, and try again"
@@ -47,13 +49,20 @@ def main(argv: list[str] | None = None) -> int:
     """Run one command and return its exit status."""
     words = sys.argv[1:] if argv is None else argv
     as_json = "--json" in words
+    out = _stand_in_for_streams()
     try:
-        return _run(words)
+        status = _run(words)
+        sys.stdout.flush()
+        if out is not None and out.failure is not None:  # which somebody thought need not be told
+            raise out.failure
+        return status
     except BrokenPipeError:  # whoever read us has seen enough
-        sys.stderr.close()
         return 1
     except KeyboardInterrupt:
         return 130
+    except Unprinted as exc:
+        print(f"toolcrib: {exc}", file=sys.stderr)
+        return 1
     except OSError as exc:  # a full disk, a directory that is gone, a file that cannot be read
         return _report(exc, as_json=as_json)
     except _told() as exc:  # type: ignore[no-untyped-call]  # as there
@@ -84,8 +93,62 @@ def _report(exc: OSError, *, as_json: bool) -> int:
     if as_json:
         quoted = "".join(char if " " <= char <= "~" and char not in '"\\' else f"\\u{ord(char):04x}" for char in text)
         error = f'{{"code": "{code}", "message": "{quoted}", "details": null}}'
-        print(f'{{"success": false, "data": null, "error": {error}, "metadata": {{}}}}')
+        try:
+            print(f'{{"success": false, "data": null, "error": {error}, "metadata": {{}}}}', flush=True)
+        except OSError:  # then the line for a person is all that can be said
+            pass
     return 1
+
+
+class Unprinted(OSError):
+    """What was to be printed on stdout could not be. It is raised once; what is printed after that is let go."""
+
+
+class _Out(io.FileIO):
+    """Where a stream's bytes go. Words for people are let go where they cannot be written; an answer is missed."""
+
+    is_answer = False
+    failure: OSError | None = None
+
+    def write(self, data):  # type: ignore[no-untyped-def]  # typing would have to be imported
+        if self.failure is None:
+            try:
+                return super().write(data)
+            except BrokenPipeError as exc:
+                self.failure = exc
+            except OSError as exc:
+                self.failure = Unprinted(f"stdout cannot be written to: {exc.strerror}")
+            if self.is_answer:
+                raise self.failure
+        return memoryview(data).nbytes
+
+
+def _stand_in_for_streams() -> _Out | None:
+    """See that there are three streams, and that what cannot be written ends in a word, not in a traceback.
+
+    Returns what stdout is written to; nothing, where somebody else put something in its place.
+    """
+    for fd in range(3):  # in the place of one that is closed, no other file may come
+        try:
+            os.fstat(fd)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR if fd != 1 else os.O_RDONLY)  # an answer that nobody can get is missed
+    if sys.stdin is None:
+        sys.stdin = open(0, closefd=False)  # noqa: SIM115  # it stays open, as the one it stands for would
+    if sys.stderr is sys.__stderr__:
+        sys.stderr = _stream(_Out(2, "w", closefd=False), sys.stderr)
+    if sys.stdout is not sys.__stdout__:
+        return None
+    out = _Out(1, "w", closefd=False)
+    out.is_answer = True
+    sys.stdout = _stream(out, sys.stdout)
+    return out
+
+
+def _stream(out: _Out, like: io.TextIOWrapper | None) -> io.TextIOWrapper:
+    encoding, errors = (like.encoding, like.errors) if like else ("utf-8", "backslashreplace")
+    at_once = like is None or like.line_buffering or like.write_through
+    return io.TextIOWrapper(io.BufferedWriter(out), encoding, errors, line_buffering=at_once)
 
 
 def _run(words: list[str]) -> int:
@@ -101,7 +164,10 @@ def _run(words: list[str]) -> int:
     if verb not in VERBS:
         print(f"toolcrib: there is no verb {ascii(verb)}; known are {', '.join(VERBS)}", file=sys.stderr)
         return 2
-    return int(_module(verb).main(words[1:]))
+    try:
+        return int(_module(verb).main(words[1:]))
+    except SystemExit as exc:  # of the parser after --help, or by a signal
+        return int(exc.code or 0)
 
 
 def _module(verb: str):  # type: ignore[no-untyped-def]  # a verb's module, which has `main(argv) -> int`

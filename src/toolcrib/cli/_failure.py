@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from ..core.call import Result, explain
 from ..core.errors import REFUSALS, ToolcribError
@@ -45,8 +45,8 @@ def in_vain(what: str) -> Iterator[None]:
 def report(failure: ToolcribError, verb: str, *, as_json: bool) -> int:
     """Say why the verb came to nothing, and return its exit status."""
     if as_json:
-        sys.stdout.write(dump_ascii(Result(error=explain(failure)).to_dict()).decode() + "\n")
-        sys.stdout.flush()
+        with suppress(OSError):  # where it cannot be printed, the line for a person is all that can be said
+            print(dump_ascii(Result(error=explain(failure)).to_dict()).decode(), flush=True)
     about = f"toolcrib {verb}:" if isinstance(failure, UsageError) else failure.code
     print(f"{about} {visible(str(failure))}", file=sys.stderr)
     return _OF_VERBS.get(failure.code) or exit_status(failure.code)

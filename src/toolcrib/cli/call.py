@@ -20,6 +20,7 @@ from ..runtime.build import build
 from ..runtime.runtime import Crib
 from ..store.home import Home
 from ..store.sessions import NAME
+from . import Unprinted
 from ._approver import TerminalApprover, at_terminal
 from ._failure import UsageError, exit_status
 from ._flags import Own, flag_lines, split
@@ -111,7 +112,7 @@ async def _call(crib: Crib, asked: "Asked", before: dict[str, Any], words: list[
             dry_run = "--dry-run" in ours
             with redirect_stdout(sys.stderr):  # what a tool in this process prints is not its answer
                 result = await crib.call(name, args, timeout=timeout, dry_run=dry_run, progress=ticker.progress)
-        return _report(result, as_json="--json" in ours)
+        return _report(result, as_json="--json" in ours, dry_run=dry_run)
     finally:
         await crib.close()
 
@@ -185,10 +186,21 @@ class Asked:
             self.waiting = False
 
 
-def _report(result: Result, *, as_json: bool) -> int:
-    if as_json:
-        sys.stdout.write(dump_ascii(result.to_dict()).decode() + "\n")
-        return _exit_status(result)
+def _report(result: Result, *, as_json: bool, dry_run: bool = False) -> int:
+    """Raises: `Unprinted`, which says whether it ran: nobody should call it again only to see the answer."""
+    try:
+        if as_json:
+            print(dump_ascii(result.to_dict()).decode(), flush=True)
+        else:
+            _draw(result)
+    except Unprinted as exc:
+        ran = result.metadata.get("attempts") and not dry_run
+        happened = "it ran; the answer could not be written, because" if ran else "nothing ran, and"
+        raise Unprinted(f"{happened} {exc}") from None
+    return _exit_status(result)
+
+
+def _draw(result: Result) -> None:
     if result.error is None:
         _show(result)
         _say(result.metadata.get("stderr") or "")
@@ -198,7 +210,6 @@ def _report(result: Result, *, as_json: bool) -> int:
     for artifact in () if shown_whole else result.metadata.get("artifacts") or ():
         stream, total = artifact["stream"], result.metadata[f"{artifact['stream']}_bytes"]
         _say(f"{stream} was {total} bytes; read it with: toolcrib artifact show {artifact['id']}")
-    return _exit_status(result)
 
 
 def _explain(error: ErrorInfo) -> None:
@@ -222,11 +233,12 @@ def _say(text: str) -> None:
 def _show(result: Result) -> None:
     """The answer as it is; on a terminal, with nothing in it that the terminal would obey."""
     if not isinstance(result.data, str):
-        print(json.dumps(result.data, indent=2))
+        print(json.dumps(result.data, indent=2), flush=True)
         return
     if sys.stdout.isatty():
         text = visible(result.data, keep="\n\t")
         sys.stdout.write(text if text.endswith("\n") or not text else text + "\n")
+        sys.stdout.flush()
     else:
         sys.stdout.flush()
         sys.stdout.buffer.write(result.data.encode("utf-8", "surrogateescape"))

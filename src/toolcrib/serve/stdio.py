@@ -220,8 +220,9 @@ def _streams(stdin: int | None, stdout: int | None) -> Iterator[tuple[int, int]]
         os.dup2(nothing if sys.__stderr__ is None else 2, 1)
         yield source, sink
     finally:
-        with suppress(OSError, ValueError):
-            sys.__stdout__.flush()
+        for stray in (sys.stdout, sys.__stdout__):
+            with suppress(OSError, ValueError):
+                stray.flush()
         os.dup2(source, 0)
         os.dup2(sink, 1)
         for fd in (nothing, source, sink):
