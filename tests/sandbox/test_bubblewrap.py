@@ -386,6 +386,21 @@ def test_what_is_readable_below_a_link_of_the_system_is_no_hindrance(caged) -> N
     assert done.stdout.text() == "fine\n"
 
 
+@pytest.mark.parametrize("swapped", ["given", "given/deep"])
+def test_what_may_be_read_is_not_what_a_link_leads_to_that_came_into_its_way(caged, swapped: str) -> None:
+    root = caged.outside.parent
+    (root / "given" / "deep").mkdir(parents=True)
+    (root / "given" / "deep" / "secret").write_text("given\n")
+    (caged.outside / "deep").mkdir()
+    (caged.outside / "deep" / "secret").write_text("the secret\n")
+    path = f"{root}/given/deep"
+    assert caged.sh('cat "$1/secret"', path, cage={"readable": (path,)}).stdout.text() == "given\n"
+    (root / swapped).rename(root / "away")
+    (root / swapped).symlink_to(caged.outside)
+    done = caged.sh('cat "$1/secret" "$2/secret"; echo end', path, str(caged.outside), cage={"readable": (path,)})
+    assert done.stdout.text() == "end\n"
+
+
 def test_without_a_workspace_there_is_none(caged) -> None:
     done = caged.sh('pwd; ls "$1"; ls /', str(caged.workspace), cwd="/", cage={"workspace": ""})
     assert done.stdout.text().startswith("/\n") and "No such file" in done.stderr.text()
@@ -865,9 +880,7 @@ def test_what_may_be_read_and_became_a_link_since_is_not_what_it_leads_to(caged)
     assert caged.sh(f"cat {data}/secret", cage=about).stdout.head == b"mine\n"
     data.rename(data.with_name("was"))
     data.symlink_to(caged.outside)
-    with pytest.raises(ToolError) as caught:
-        caged.sh(f"cat {data}/secret > got; : > ran", cage=about)
-    assert (caught.value.code, os.listdir(caged.workspace)) == ("SANDBOX_UNAVAILABLE", [])
+    assert caged.sh(f"cat {data}/secret", cage=about).stdout.head == b""
     data.unlink()
     assert caged.sh(f"cat {data}/secret", cage=about).code != 0
     data.mkdir()

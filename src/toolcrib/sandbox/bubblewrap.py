@@ -8,6 +8,7 @@ Needs /usr/bin/bwrap and a kernel that lets this user make namespaces; `canary` 
 import errno
 import os
 import re
+import stat
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import closing
@@ -50,6 +51,8 @@ _SHORT = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC)
 
 Mounts = dict[str, tuple[str, ...]]
 """By path inside: how it comes to be there."""
+_READABLE = ("what a cage lets a program read",)
+"""Where each start is given what is there then."""
 
 _prepared: dict[tuple[object, ...], Mounts] = {}
 _settings: dict[str, Settings] = {}
@@ -150,7 +153,7 @@ class _Handed:
             OSError: it is not there, or it is not where it seems to be.
         """
         fd = self.take(os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC))
-        if os.readlink(f"/proc/self/fd/{fd}") != path:
+        if os.readlink(f"/proc/self/fd/{fd}") != path or stat.S_ISLNK(os.fstat(fd).st_mode):
             raise OSError(errno.ELOOP, "something else is there than when it was granted", path)
         return option, str(fd), path
 
@@ -158,11 +161,13 @@ class _Handed:
 def _mounts(cage: Cage, tmp: str, home: str, handed: _Handed) -> Mounts:
     """All that there is, from what never changes to what this one start is given."""
     mounts = dict(_system(cage, tmp, home))
-    for path in [path for path in cage.readable if mounts.get(path) is _PLACED]:
+    for path in [path for path, how in mounts.items() if how is _PLACED]:
         try:
             mounts[path] = handed.place(path, "--ro-bind-fd")
-        except FileNotFoundError:  # it went away
-            del mounts[path]
+        except OSError as exc:
+            if exc.errno in _SHORT:
+                raise
+            del mounts[path]  # it went away, or a tool put a link into its way
     if cage.workspace:
         option = "--bind-fd" if cage.workspace_writable else "--ro-bind-fd"
         mounts[cage.workspace] = handed.place(cage.workspace, option)
