@@ -548,6 +548,84 @@ def test_what_starts_no_program_cannot_be_confined_and_is_not_offered(place: Pla
     assert (result.error.code, demand in result.error.message) == ("SANDBOX_UNAVAILABLE", True)
 
 
+# A place that two tools were given
+
+
+SWAPS = """#!/bin/bash
+case $1 in
+  description) echo '{"name": "swaps", "description": "Swaps.", "input_schema": {"type": "object"}}' ;;
+  config) echo '%s' ;;
+  run) read -r line; cd "$HOME_OF_USER/shared" && mv in away && ln -s "$HOME_OF_USER/data" in; exit 0 ;;
+esac
+"""
+INNER = """#!/bin/bash
+case $1 in
+  description) echo '{"name": "reach", "description": "Tries.", "input_schema": {"type": "object"}}' ;;
+  config) echo '%s' ;;
+  run) read -r line
+    cat "$HOME_OF_USER/shared/in/given" "$HOME_OF_USER/data/given"; echo x > "$HOME_OF_USER/shared/in/written"
+    exit 0 ;;
+esac
+"""
+SHARED = {
+    "configured, written by its name": ("tools: {custom_tool_swaps: {files: {rw: ['~/shared']}}, custom_tool_reach: {files: {rw: ['~/shared/in']}}}", "{}", "{}"),
+    "configured, to be read": ("tools: {custom_tool_swaps: {files: {rw: ['~/shared']}}, custom_tool_reach: {files: {ro: ['~/shared/in']}}}", "{}", "{}"),
+    "configured for a kind": ("kinds: {executable: {files: {rw: ['~/shared']}}}\ntools: {custom_tool_reach: {files: {ro: ['~/shared/in']}}}", "{}", "{}"),
+    "declared by the one": ("tools: {custom_tool_reach: {files: {rw: ['~/shared/in']}}}", '{"files": {"rw": ["~/shared"]}}', "{}"),
+    "declared by both": ("", '{"files": {"rw": ["~/shared"]}}', '{"files": {"rw": ["~/shared/in"]}}'),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("configured", "asked_to_swap", "asked"), SHARED.values(), ids=list(SHARED))
+@pytest.mark.parametrize("before", ["seen before", "not seen before"])
+def test_a_link_that_one_tool_put_where_another_is_let_in_leads_nowhere(
+    place: Place, tier: str, configured: str, asked_to_swap: str, asked: str, before: str
+) -> None:
+    place.tool()
+    for name, text in (("swaps", SWAPS % asked_to_swap), ("reach", INNER % asked)):
+        (place.home / "tools" / name).write_text(text)
+        (place.home / "tools" / name).chmod(0o755)
+    (place.root / "shared" / "in").mkdir(parents=True)
+    (place.root / "shared" / "in" / "given").write_text("INNER\n")
+    place.configure(f"sandbox: {tier}\n{configured}\n")
+
+    async def use(crib: Crib) -> None:
+        if before == "seen before":
+            assert "INNER" in str((await crib.call("custom_tool_reach", {})).data)
+        assert (await crib.call("custom_tool_swaps", {})).error is None
+        assert "GIVEN" not in str((await crib.call("custom_tool_reach", {})).data)
+
+    place.use(use)
+    assert (place.root / "shared" / "in").is_symlink()
+    assert "GIVEN" not in str(place.call().data)  # nor from the next crib on
+    assert os.listdir(place.root / "data") == ["given"]
+
+
+def test_a_link_where_another_tool_was_granted_to_write_leads_nowhere(place: Place, tier: str, cli: Any) -> None:
+    """Also one that changed since, and may do so no more."""
+    place.tool()
+    swaps = place.home / "tools" / "swaps"
+    swaps.write_text(SWAPS % "{}")
+    swaps.chmod(0o755)
+    (place.root / "shared" / "in").mkdir(parents=True)
+    place.configure(f"sandbox: {tier}\ntools: {{custom_tool_reach: {{files: {{ro: ['~/shared/in']}}}}}}\n")
+    assert cli("grant", "swaps", "files", "rw", f"{place.root}/shared").returncode == 0
+    assert place.call("custom_tool_swaps").error is None
+    swaps.write_text(swaps.read_text() + "# changed\n")
+    assert (place.root / "shared" / "in").is_symlink()
+    assert place.happened(place.call()) == ALLOWED
+
+
+def test_a_link_of_the_user_s_own_is_followed_where_no_tool_writes(place: Place, tier: str) -> None:
+    place.tool()
+    (place.root / "links").mkdir()
+    (place.root / "links" / "data").symlink_to("../data")
+    given = f"tools: {{custom_tool_reach: {{files: {{rw: ['{place.root}/links/data', '{place.root}/other']}}}}}}"
+    (place.root / "other").mkdir()
+    place.configure(f"sandbox: {tier}\n{given}")
+    assert place.happened(place.call()) == ALLOWED | {"GIVEN", "wrote in data"}
+
+
 # A workspace that holds keys
 
 

@@ -189,7 +189,7 @@ def test_what_a_path_leads_to_depends_on_who_wants_it(grounds: Grounds) -> None:
         assert grounds.leads_to(path, asked=True) == (real if to_a_tool else ""), path
 
 
-def test_a_link_in_the_workspace_is_what_it_leads_to(grounds: Grounds) -> None:
+def test_a_link_in_the_workspace_is_followed_in_it_for_a_tool_and_not_at_all_for_its_user(grounds: Grounds) -> None:
     work = Path(grounds.workspace)
     for name, leads in (("in", "data/deep"), ("protected", ".vscode"), ("up", "../data"), ("over", "../work-2")):
         (work / name).symlink_to(leads)
@@ -198,8 +198,8 @@ def test_a_link_in_the_workspace_is_what_it_leads_to(grounds: Grounds) -> None:
     answers = {
         name: (grounds.asked_for(name), grounds.leads_to(str(work / name))) for name in ("in", "protected", "up")
     }
-    deep, settings = f"{work}/data/deep", f"{work}/.vscode"
-    assert answers == {"in": (deep, deep), "protected": ("", settings), "up": ("", "")}
+    deep = f"{work}/data/deep"
+    assert answers == {"in": (deep, ""), "protected": ("", ""), "up": ("", "")}
     assert (grounds.asked_for("over"), grounds.leads_to(f"{work}/over")) == ("", "")
 
 
@@ -230,6 +230,36 @@ def test_a_workspace_is_ordinary_or_holds_what_no_program_should_find(
     stands = grounds._replace(workspace=str((root / workspace).resolve()), own=str(root / own))
     said = [stands.exposed(keys_are_hidden=hidden) for hidden in (False, True)]
     assert said == [path and str(root / path) for path in (shown, shown_where_keys_are_hidden)]
+
+
+def test_no_link_is_followed_where_a_tool_can_have_put_it(grounds: Grounds) -> None:
+    home = grounds.home
+    for name, leads in (
+        ("data/link", "../more"),
+        ("data/away", f"{home}/../else"),
+        ("to data", "data"),
+        ("by way of data", "data/link/x"),
+        ("out", "more/x"),
+        ("circle", "circle"),
+    ):
+        Path(home, name).symlink_to(leads)
+    Path(home, "more", "x").mkdir(parents=True)
+    written = (f"{home}/to data", f"{home}/else")
+    given = {
+        "data/link": ("", f"{home}/more"),
+        "data/link/../data": ("", f"{home}/data"),
+        "data/away": ("", f"{Path(home).parent}/else"),
+        "by way of data": ("", f"{home}/more/x"),
+        "to data": (f"{home}/data", f"{home}/data"),
+        "to data/new": (f"{home}/data/new", f"{home}/data/new"),
+        "out": (f"{home}/more/x", f"{home}/more/x"),
+        "circle": ("", ""),
+    }
+    for name, (where_tools_write, elsewhere) in given.items():
+        assert grounds.leads_to(f"{home}/{name}", written=lambda: written) == where_tools_write, name
+        assert grounds.leads_to(f"{home}/{name}") == elsewhere, name
+    assert grounds.asked_for("~/data/link", written=lambda: written) == ""
+    assert grounds.asked_for("~/data/link") == f"{home}/more"
 
 
 def test_what_a_declaration_asks_for_is_looked_for_where_it_says(grounds: Grounds) -> None:

@@ -5,7 +5,7 @@ a person said yes to it with that in view, and what was granted to it by name. A
 """
 
 import os
-from collections.abc import Callable, Hashable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -74,6 +74,10 @@ class Surroundings(NamedTuple):
     """The socket of a proxy that lets through to these hosts alone."""
     told: MutableMapping[str, Sequence[PutAside]] | None = None
     """Where it is noted what a program made in protected places."""
+    lent: Callable[[], Iterable[str]] = tuple
+    """All paths that some tool was granted to write to."""
+    tools: Callable[[], Iterable[Tool]] = tuple
+    """All that are there."""
 
 
 class Confinement:
@@ -287,9 +291,19 @@ class Confinement:
             # What was granted is a path without links: where one came into its way since, it leads elsewhere.
             fixed = [each.value for each in granted if each.kind == access]
             fixed = [path for path in fixed if os.path.realpath(path) == path]
-            paths = [*map(grounds.leads_to, (*named, *fixed)), *map(grounds.asked_for, asked)]
+            paths = [grounds.leads_to(path, written=self._written) for path in (*named, *fixed)]
+            paths += [grounds.asked_for(path, written=self._written) for path in asked]
             found[access] = dict.fromkeys(filter(None, paths))
         return [path for path in found["ro"] if path not in found["rw"]], list(found["rw"])
+
+    def _written(self) -> Iterator[str]:
+        """Where a tool may have put a link, whether or not it still may: another is not let in where that leads."""
+        ruling = self._config.ruling
+        for rights in (*ruling.kinds.values(), *ruling.tools.values()):
+            yield from rights.rw
+        yield from self._around.lent()
+        for tool in self._around.tools():
+            yield from map(self.grounds.spelt_out, wishes_of(tool).rw)
 
     # What it reads anyway
 

@@ -10,7 +10,7 @@ from ..core.policy import Decision
 from ..core.process import Filter
 from ..core.source import Problem
 from ..core.tool import Tool
-from ..policy.grants import ENV, Granted, Grants
+from ..policy.grants import ENV, RW, Granted, Grants
 from ..policy.redact import Redactor
 from ..policy.renamed import RenamedPolicy
 from ..policy.rule import Rule
@@ -170,6 +170,11 @@ class Vault:
         """All that a person granted it."""
         self._look_again()
         return self._granted.get(granted_to(tool), ()) if self._granted else ()
+
+    def lent(self) -> tuple[str, ...]:
+        """All paths that some tool was granted to write to, also one that changed since and lost it."""
+        self._look_again()
+        return tuple(each.value for held in self._granted.values() for each in held if each.kind == RW)
 
     def variables(self, tool: Tool) -> dict[str, str]:
         """Raises: `Refused`, for what the user did not allow for this tool, or has not set."""

@@ -96,8 +96,8 @@ class Crib:
         self._sandbox = Processes(identity, name="off" if config.sandbox == "off" else "process", aftermath=aftermath)
         tiers = partial(choose, home.file("cache"))
         self._reach = Reach(self._sandbox.scratch.root, config.network_allow)
-        given, sockets = self._vault.all_granted, self._reach.socket_for
-        standing = Standing(workspace, home.path, environ, tiers, given, self._allowed, sockets, told)
+        given = self._vault.all_granted, self._allowed, self._reach.socket_for
+        standing = Standing(workspace, home.path, environ, tiers, *given, told, self._vault.lent, self.tools)
         self.confinement = Confinement(self._sandbox, config, standing)
         self._readings = Readings(SeenFiles(home), nameless=identity)
         self._code = code_engine(home, self._sandbox, identity=identity, environ=environ)

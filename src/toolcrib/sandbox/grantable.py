@@ -1,6 +1,7 @@
 """Which places may be given to a program at all, and which a program may ask for itself. Nothing is opened here."""
 
 import os
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from ._beneath import is_below
@@ -24,6 +25,10 @@ KEYS = tuple(tuple(path.split("/")) for path in _KEPT.split())
 _SHELVES = ("tools", "skills")
 """What in our own directory is there for tools to read."""
 _LONGEST = 1024
+_MOST_LINKS = 40  # as Linux has it
+
+Written = Callable[[], Iterable[str]]
+"""Says which places tools may write to. Asked only where there is a link."""
 
 
 class Grounds(NamedTuple):
@@ -34,23 +39,28 @@ class Grounds(NamedTuple):
     own: str
     """Where Toolcrib keeps its own."""
 
-    def leads_to(self, path: str, *, asked: bool = False) -> str:
+    def leads_to(self, path: str, *, asked: bool = False, written: Written = tuple) -> str:
         """Where a path leads, if a program may be given that; else nothing. `asked`: the program wants it itself.
 
-        A tool can put a link at any place of the workspace: what is named there is given only if it stays there.
+        A tool can put a link at any place that it may write to. None is followed there (`written`, and the workspace),
+        but what a program asks for in the workspace may lead to elsewhere in it.
         """
-        real = os.path.realpath(path)
-        inside = is_below(path, self.workspace)
+        inside = asked and is_below(path, self.workspace)
         root = self.workspace if inside else self.home if asked else "/"
-        if too_wide(real, home=self.home, own=self.own) or not is_below(real, root):
+        real = os.path.realpath(path) if inside else _unplanted(path, lambda: (self.workspace, *written()))
+        if not real or too_wide(real, home=self.home, own=self.own) or not is_below(real, root):
             return ""
         return "" if asked and _why_kept(real, root, keys=not inside) else real
 
-    def asked_for(self, declared: str) -> str:
+    def asked_for(self, declared: str, *, written: Written = tuple) -> str:
         """The same of a path as it is written in a declaration."""
+        return self.leads_to(self.spelt_out(declared), asked=True, written=written)
+
+    def spelt_out(self, declared: str) -> str:
+        """A path as it is written in a declaration, from the root on."""
         if declared.startswith("~/"):
-            return self.leads_to(os.path.join(self.home, declared[2:]), asked=True)
-        return self.leads_to(os.path.join(self.workspace, declared), asked=True)
+            return os.path.join(self.home, declared[2:])
+        return os.path.join(self.workspace, declared)
 
     def exposed(self, *, keys_are_hidden: bool) -> str:
         """What of ours, or of the user's keys, a program finds in the workspace; nothing where that is ordinary.
@@ -70,6 +80,30 @@ class Grounds(NamedTuple):
         if shelved or not too_wide(folder, home=self.home, own=self.own):
             return (folder,)
         return (os.path.realpath(file),) if os.path.isfile(file) else ()
+
+
+def _unplanted(path: str, written: Written) -> str:
+    """Where a path leads; nothing when a link on its way lies where a tool can have put it."""
+    here, todo, links = "/", path.split("/")[::-1], 0
+    while todo:
+        name = todo.pop()
+        if name in ("", "."):
+            continue
+        if name == "..":
+            here = os.path.dirname(here)
+            continue
+        below = os.path.join(here, name)
+        try:
+            target = os.readlink(below)
+        except OSError:  # no link, or nothing
+            here = below
+            continue
+        links += 1
+        if links > _MOST_LINKS or any(is_below(here, os.path.realpath(place)) for place in written()):
+            return ""
+        here = "/" if target.startswith("/") else here
+        todo += target.split("/")[::-1]
+    return here
 
 
 def too_wide(real: str, *, home: str, own: str) -> str:
