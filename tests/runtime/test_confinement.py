@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -723,6 +724,21 @@ def test_a_project_s_own_directory_is_no_reason_to_refuse(place: Place, tier: st
     place.configure(f"sandbox: {tier}")
     (place.workspace / ".toolcrib" / "tools").mkdir(parents=True)
     assert place.happened(place.call()) == ALLOWED
+
+
+@pytest.mark.parametrize("chosen", [".", "temporary"])
+def test_in_a_workspace_with_the_temporary_directories_of_all_nothing_runs(
+    place: Place, tier: str, chosen: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A tool could put links in the place of those of other calls."""
+    place.workspace = place.root / chosen
+    (place.root / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(place.root / "temporary"))
+    place.configure(f"sandbox: {tier}")
+    monkeypatch.setenv("HOME", str(place.root / "data"))
+    result = place.call("run_command", {"command": ": > written"})
+    assert result.error is not None and result.error.code == "SANDBOX_UNAVAILABLE"
+    assert ("set TMPDIR" in result.error.message, (place.workspace / "written").exists()) == (True, False)
 
 
 # A project

@@ -248,8 +248,14 @@ class Confinement:
         return said
 
     def _check_workspace(self, tool: Tool | None, tier: str) -> None:
-        """Raises: `Refused`, when a program would find in the workspace what decides about tools, or keys."""
-        if tier in UNCONFINED or not (found := self.grounds.exposed(keys_are_hidden=tier == BUBBLEWRAP)):
+        """Raises: `Refused`, when a program would find what decides about tools, keys, or what other calls have."""
+        if tier in UNCONFINED:
+            return
+        temporary = os.path.dirname(self._processes.scratch.root)
+        if self.grounds.holds(temporary):
+            what = f"the workspace is, or holds, {temporary}, and there the temporary directories of all tools lie"
+            raise _unavailable(f"{_called(tool)} does not run: {what}; set TMPDIR to a directory outside of it")
+        if not (found := self.grounds.exposed(keys_are_hidden=tier == BUBBLEWRAP)):
             return
         remedy = "use a workspace that holds no keys and nothing of Toolcrib's own"
         if not self.grounds.exposed(keys_are_hidden=True):

@@ -62,6 +62,10 @@ class Grounds(NamedTuple):
             return os.path.join(self.home, declared[2:])
         return os.path.join(self.workspace, declared)
 
+    def holds(self, real: str) -> bool:
+        """Whether the workspace is this place, or it lies in it."""
+        return is_below(real, self.workspace)
+
     def exposed(self, *, keys_are_hidden: bool) -> str:
         """What of ours, or of the user's keys, a program finds in the workspace; nothing where that is ordinary.
 
