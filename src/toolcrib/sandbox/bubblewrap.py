@@ -51,8 +51,6 @@ _SHORT = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC)
 
 Mounts = dict[str, tuple[str, ...]]
 """By path inside: how it comes to be there."""
-_READABLE = ("what a cage lets a program read",)
-"""Where each start is given what is there then."""
 
 _prepared: dict[tuple[object, ...], Mounts] = {}
 _settings: dict[str, Settings] = {}
