@@ -148,6 +148,14 @@ def test_one_that_is_no_text_is_not(workspace: Path, made: Path) -> None:
     assert not is_plain(str(workspace), ".git")
 
 
+def test_one_with_many_branches_is_plain(workspace: Path, made: Path) -> None:
+    for number in range(200):
+        for name in ("refs/heads", "logs/refs/heads"):
+            (made / name / f"topic{number}").mkdir(parents=True)
+            (made / name / f"topic{number}" / "one").touch()
+    assert is_plain(str(workspace), ".git")
+
+
 ADDRESSES = [
     "https://example.org/a.git",
     "ssh://me@example.org:22/~/a",
@@ -180,7 +188,10 @@ CHANGES: dict[str, Callable[[Path], object]] = {
     "info elsewhere": lambda top: (shutil.rmtree(top / "info"), (top / "info").symlink_to("..")),
     "a log that is a link": lambda top: ((top / "logs").mkdir(), link(top / "logs" / "HEAD")),
     "a log of logs elsewhere": lambda top: ((top / "logs" / "refs").mkdir(parents=True), link(top / "logs/refs/x")),
-    "more logs than are looked at": lambda top: [(top / f"logs/{n}/x").mkdir(parents=True) for n in range(40)],
+    "more logs than are looked at": lambda top: [(top / f"logs/{n}/x").mkdir(parents=True) for n in range(1001)],
+    "a reference that is a link": lambda top: link(top / "refs" / "heads" / "main"),
+    "references elsewhere": lambda top: (shutil.rmtree(top / "refs" / "heads"), link(top / "refs" / "heads")),
+    "references deep down elsewhere": lambda top: ((top / "refs/a/b").mkdir(parents=True), link(top / "refs/a/b/c")),
     "an old remote": lambda top: (top / "branches" / "x").write_text("ext::sh -c x\n"),
     "remotes": lambda top: (top / "remotes").mkdir(),
     "settings of a worktree": lambda top: (top / "config.worktree").write_text(CONFIG),

@@ -14,6 +14,8 @@ _FILES = frozenset(
 )
 _DIRECTORIES = frozenset(("branches", "hooks", "info", "logs", "objects", "refs"))
 _MOST_NAMES = 64
+_MOST_WRITTEN = 2000
+"""Of logs and of references, in one directory, and so many directories: one for each branch."""
 _MOST_BYTES = 64 * 1024
 
 _SECTION = re.compile(r'\[(core|user)\]|\[(remote|branch) "[A-Za-z0-9][A-Za-z0-9._/+-]*"\]')
@@ -53,37 +55,37 @@ def is_plain(workspace: str, path: str) -> bool:
 
 
 def _names_are_plain(top: int) -> bool:
-    kinds = _kinds(top, ".")
+    kinds = _kinds(top, ".", _MOST_NAMES)
     known = dict.fromkeys(_FILES, stat.S_IFREG) | dict.fromkeys(_DIRECTORIES, stat.S_IFDIR)
     if any(known.get(name) != kind for name, kind in kinds.items()):
         return False
-    inside = {name: _kinds(top, name) for name in ("branches", "hooks", "info") if name in kinds}
+    inside = {name: _kinds(top, name, _MOST_NAMES) for name in ("branches", "hooks", "info") if name in kinds}
     return (
         not inside.get("branches")  # an old form of remotes
         and all(name.endswith(".sample") and kind == stat.S_IFREG for name, kind in inside.get("hooks", {}).items())
         and inside.get("info", {}).items() <= {("exclude", stat.S_IFREG)}
-        and ("logs" not in kinds or _has_no_link(top, "logs"))
+        and all(name not in kinds or _has_no_link(top, name) for name in ("logs", "refs"))
     )
 
 
 def _has_no_link(top: int, path: str) -> bool:
-    """Git appends to logs, also through a link."""
+    """Git appends to logs, and writes references, also through a link."""
     queue = [path]
     for each in queue:
-        for name, kind in _kinds(top, each).items():
-            if kind == stat.S_IFDIR and len(queue) < _MOST_NAMES:
+        for name, kind in _kinds(top, each, _MOST_WRITTEN).items():
+            if kind == stat.S_IFDIR and len(queue) < _MOST_WRITTEN:
                 queue.append(f"{each}/{name}")
             elif kind != stat.S_IFREG:
                 return False
     return True
 
 
-def _kinds(top: int, path: str) -> dict[str, int]:
+def _kinds(top: int, path: str, most: int) -> dict[str, int]:
     """What lies there, and which kind of file each is. Raises: `OSError`, also when that is very much."""
     folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=top)
     try:
         names = os.listdir(folder)
-        if len(names) > _MOST_NAMES:
+        if len(names) > most:
             raise OSError(f"{path} holds {len(names)} names")
         return {name: stat.S_IFMT(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode) for name in names}
     finally:
