@@ -7,23 +7,25 @@ from collections.abc import Sequence
 
 _TABLE = {
     "git's own files, whose settings and hooks run programs": ".git git~1 .gitmodules .gitattributes .gitconfig",
-    "another version control's own files": ".hg .hgrc .svn .bzr .jj",
+    "another version control's own files": ".hg .hgrc .svn .bzr .jj _darcs .sl",
     "hooks that run at a commit": ".husky .github/hooks .githooks",
     "where Toolcrib keeps its configuration": ".toolcrib",
     "an agent's own instructions and permissions": (
-        ".claude .agents .codex .gemini .cursor .windsurf .opencode .kiro .mcp.json .kodelet .forge"
+        ".claude .agents .codex .gemini .cursor .windsurf .opencode opencode.json opencode.jsonc .kiro .mcp.json"
+        " .kodelet .forge .roo .kilocode .amazonq .junie .qwen .factory .crush.json crush.json .continue"
+        " .aider.conf.yml .openhands"
     ),
     "an editor's settings and tasks": ".vscode .idea .zed .fleet .devcontainer .devcontainer.json .vimrc .exrc"
-    " .nvimrc .nvim.lua .emacs .emacs.d .dir-locals.el .config/nvim *.code-workspace",
+    " .nvimrc .nvim.lua .vim .emacs .emacs.d .dir-locals.el .config/nvim .helix *.code-workspace",
     "what a shell runs when it starts or enters a directory": ".bashrc .bash_profile .bash_login .bash_logout"
     " .bash_aliases .profile .zshrc .zshenv .zprofile .zlogin .zlogout .kshrc .cshrc .tcshrc .login .logout .inputrc"
-    " .config/fish .envrc .direnv",
+    " .config/fish .bash_completion .envrc .direnv",
     "what a program runs when it starts": ".gdbinit .lldbinit .pdbrc .pythonrc .pythonrc.py .irbrc .rprofile"
-    " .tmux.conf .screenrc .curlrc .wgetrc",
+    " .tmux.conf .config/tmux .screenrc .curlrc .wgetrc .ghci .octaverc .iex.exs .pryrc .ocamlinit .perldb .ipython",
     "what Python runs when it starts": "sitecustomize.py usercustomize.py *.pth pyvenv.cfg",
     "programs that are found before others": "node_modules/.bin .local/bin",
     "what starts with the session": ".config/autostart .config/systemd .config/environment.d .pam_environment"
-    " .xprofile .xinitrc .xsession .xsessionrc library/launchagents library/launchdaemons"
+    " .xprofile .xinitrc .xsession .xsessionrc .config/i3 .config/sway library/launchagents library/launchdaemons"
     " .local/share/applications .local/share/systemd .local/share/dbus-1",
     "keys and who is trusted with them": ".ssh .gnupg .netrc .pypirc .aws/config"
     " .aws/credentials .kube/config .docker/config.json",
