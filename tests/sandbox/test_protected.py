@@ -117,7 +117,8 @@ def have(tmp_path: Path) -> Callable[..., None]:
 
 
 IN_A_REPOSITORY = (
-    "config config.worktree hooks/x commondir info/attributes packed-refs worktrees/x HEAD objects/x refs/x"
+    "config config.worktree hooks/x commondir info/attributes packed-refs worktrees/x HEAD objects/x refs/x modules/x"
+    " remotes/x branches/x"
 )
 
 
@@ -143,6 +144,11 @@ def test_in_a_bare_repository_it_is_protected(tmp_path: Path, have: Callable[...
         ("objects refs", "config", False),
         ("head objects refs", "config", False),
         ("HEAD", "refs/x", False),
+        ("HEAD", "commondir", True),
+        ("HEAD", "config.worktree", False),
+        ("HEAD commondir", "config.worktree", True),
+        ("commondir", "HEAD", True),
+        ("commondir objects", "config", False),
     ],
 )
 def test_whoever_adds_the_last_part_makes_a_repository(

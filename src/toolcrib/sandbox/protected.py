@@ -38,8 +38,12 @@ in the end as well: Makefile, package.json, pyproject.toml, conftest.py, Dockerf
 asks about writing at all."""
 
 _IGNORED = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")  # HFS+ leaves these out when it compares names
-_BARE = ("head", "objects", "refs")
-_IN_BARE = frozenset((*_BARE, "config", "config.worktree", "hooks", "commondir", "info", "packed-refs", "worktrees"))
+_BARE = (("head", "objects", "refs"), ("head", "commondir"))
+"""By either of these git knows a directory as its own; where there is a `commondir`, the others may lie there."""
+_IN_BARE = frozenset(
+    ("head", "objects", "refs", "commondir", "config", "config.worktree", "hooks", "info", "packed-refs", "worktrees",
+     "modules", "remotes", "branches")
+)  # fmt: skip
 _IN_VENV = frozenset(("bin", "scripts"))
 
 
@@ -90,11 +94,16 @@ def _by_neighbours(names: Sequence[str], folded: Sequence[str], depth: int) -> s
     """A directory is a repository, or an environment of Python, by what else is in it."""
     for at in range(depth, len(names)):
         directory = "/" + "/".join(names[:at])
-        if folded[at] in _IN_BARE and all(part == folded[at] or _holds(directory, part) for part in _BARE):
+        if folded[at] in _IN_BARE and _is_bare(directory, folded[at]):
             return "a git repository's own files, whose settings and hooks run programs"
         if folded[at] in _IN_VENV and _holds(directory, "pyvenv.cfg"):
             return "the programs of a Python environment"
     return ""
+
+
+def _is_bare(directory: str, name: str) -> bool:
+    """Whether git takes it for a repository, once `name` is there."""
+    return any(all(part == name or _holds(directory, part) for part in names) for names in _BARE)
 
 
 def _holds(directory: str, name: str) -> bool:
