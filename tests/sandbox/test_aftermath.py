@@ -14,12 +14,13 @@ import pytest
 
 from toolcrib.core.errors import ToolError
 from toolcrib.core.process import Command
-from toolcrib.sandbox import aftermath, beforehand, originals
+from toolcrib.sandbox import aftermath, beforehand, listing, originals
 from toolcrib.sandbox.aftermath import Aftermath, PutAside, put_aside
 from toolcrib.sandbox.beforehand import before
 from toolcrib.sandbox.cage import Cage
 from toolcrib.sandbox.canary import Alike
-from toolcrib.sandbox.finding import OTHER, Place, TakesLong
+from toolcrib.sandbox.finding import TakesLong
+from toolcrib.sandbox.found import OTHER, Place
 from toolcrib.sandbox.processes import Processes
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="there is no tier that needs it but on Linux")
@@ -372,6 +373,19 @@ def test_in_a_crowd_it_is_found(workspace, aside) -> None:
     seen = before(str(workspace), held=True)
     write(workspace / ".vscode" / "x")
     assert [each.path for each in put_aside(seen, lambda: str(aside))] == [".vscode"]
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_what_could_not_be_looked_through_is_told_once_and_left(workspace, aside, monkeypatch, held: bool) -> None:
+    monkeypatch.setattr(listing, "MOST_NAMES", 3)
+    seen = before(str(workspace), held=held)
+    for number in range(5):
+        write(workspace / "sub" / f"file{number}", "mine")
+    (told,) = put_aside(seen, lambda: str(aside))
+    assert told == PutAside("sub", "", "a directory with more names than are looked at")
+    later = before(str(workspace), held=held)
+    write(workspace / "sub" / "one-more")
+    assert (put_aside(later, lambda: str(aside)), len(os.listdir(workspace / "sub"))) == ([], 6)
 
 
 def test_no_directory_is_made_where_nothing_is_put_aside(workspace) -> None:

@@ -90,6 +90,20 @@ def test_what_a_link_in_a_repository_leads_to_can_be_written_to(work: Path) -> N
     assert shielded(work) == {".git": FIXED, "other/hooks": READ_ONLY}
 
 
+def test_in_a_repository_that_a_link_leads_to_can_be_worked(work: Path) -> None:
+    make(work, "store/HEAD", "store/objects/x", "store/refs/", "store/config")
+    (work / ".git").symlink_to("store")
+    assert shielded(work) == {"store": FIXED, "store/config": READ_ONLY}
+
+
+def test_of_modules_and_worktrees_what_runs_programs_is_shielded(work: Path) -> None:
+    make(work, ".git/HEAD", ".git/modules/sub/HEAD", ".git/modules/sub/config", ".git/modules/sub/index")
+    make(work, ".git/worktrees/side/HEAD", ".git/worktrees/side/commondir", ".git/worktrees/side/index")
+    places = (".git", ".git/modules", ".git/modules/sub", ".git/worktrees", ".git/worktrees/side")
+    read_only = (".git/modules/sub/config", ".git/worktrees/side/commondir")
+    assert shielded(work) == dict.fromkeys(places, FIXED) | dict.fromkeys(read_only, READ_ONLY)
+
+
 def test_only_so_many_are_shielded_the_nearest(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shield, "MOST", 3)
     make(work, ".a/.envrc", ".b/deep/.envrc", ".npmrc", ".envrc", ".vscode/")

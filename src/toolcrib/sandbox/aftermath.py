@@ -19,7 +19,8 @@ from . import aside, originals
 from ._beneath import holding, is_below
 from .beforehand import GONE, Identity, Seen, Was, before, identity
 from .cage import BUBBLEWRAP, UNCONFINED, Cage
-from .finding import INSTALLED, OF_COMMANDS, REPOSITORY, Place, TakesLong, find, whereabouts
+from .finding import TakesLong, find, whereabouts
+from .found import INSTALLED, OF_COMMANDS, POINTED, REPOSITORY, UNSEEN, Place
 from .repository import is_plain
 
 _MANY = 64
@@ -159,8 +160,7 @@ def put_aside(
     """
     workspace, done = seen.workspace, [] if done is None else done
     places = {place.path: place for place in find(workspace, until=until)}
-    if not seen.held:
-        places = {**places, **{path: was.place for path, was in seen.places.items()}}
+    places |= {path: then.place for path, then in seen.places.items() if not seen.held or then.place.kind == POINTED}
     new: list[Place] = []
     told_of = {each.path for each in done}
     settled = {each.path for each in done if each.moved_to and not each.back}
@@ -175,7 +175,11 @@ def put_aside(
         if seen.installs and place.kind in OF_COMMANDS:
             continue
         was = seen.places.get(place.path)
-        if was is not None and not seen.held:
+        if was is None and place.kind == POINTED:  # by what is new, and goes itself
+            continue
+        if place.kind == UNSEEN:  # it cannot be said what in it is new
+            done += [PutAside(place.path, "", place.why)] if was is None else []
+        elif was is not None and not seen.held:
             told = _put_back(seen, was, into)
             if told is not None:
                 done.append(told)

@@ -10,7 +10,8 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from . import originals
-from .finding import INSTALLED, REPOSITORY, Place, TakesLong, find
+from .finding import TakesLong, find
+from .found import INSTALLED, REPOSITORY, UNSEEN, Place
 from .originals import Entries, Stamp
 from .protected import LAST_NAMES, fold
 
@@ -131,7 +132,7 @@ def _originals(workspace: str, found: Sequence[Place], until: float) -> dict[str
             places[place.path] = was._replace(entries={})
             continue
         entries = None
-        if place.kind != INSTALLED and room > 0:
+        if place.kind not in (INSTALLED, UNSEEN) and room > 0:
             last = known.get(place.path, {})
             entries = last if originals.unchanged(workspace, last) else originals.kept(workspace, place.path, last)
         if entries is not None:

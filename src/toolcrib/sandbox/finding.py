@@ -2,6 +2,9 @@
 
 A walk over its directories, bounded, nearest first. What a directory held is remembered for as long as the directory
 says that it did not change, so that looking again costs a glance at each. Links are not followed.
+
+Whoever fills a workspace, so that no look gets through it, gains nothing: what was known is looked at first, and what
+is new and too much is itself found.
 """
 
 import itertools
@@ -11,64 +14,64 @@ import stat
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from .protected import LAST_NAMES, fold, why_named
+from . import git_directory, tree
+from ._beneath import is_below
+from .found import LINK, POINTED, REPOSITORY, UNSEEN, Inside, Place
+from .git_directory import GIT_DIRECTORY, LINKS, MODULE, MODULES, REMOTES, SETTINGS
+from .hooks_path import hooks_paths
+from .leads import leads
+from .listing import is_closed, names_in
+from .protected import LAST_NAMES, fold
 
-MOST_DIRECTORIES = 2000
-_MOST_NAMES = 2000
-"""In one directory; in a fuller one only the names themselves are tried, as they are usually written."""
+MOST_DIRECTORIES = 50_000
+MOST_NEW = 5_000
+"""Where that many were there before."""
+_MOST_TOO_MUCH = 32
+_LONGEST = 3840
+"""Of a path: with one name more, it is still one that the system takes."""
 _MOST_WORKSPACES = 16
 _UNSETTLED_NS = 50_000_000
 """A directory that changed so short a time ago may change again without its time of change telling."""
 
-_GIT = frozenset(("config", "config.worktree", "hooks", "info", "commondir", "gitdir", "modules", "worktrees"))
-"""What in a repository names or holds programs. The rest changes with every commit."""
-_UNDER_WAY = frozenset(("rebase-merge", "rebase-apply", "sequencer"))
-"""What git goes on with when it is told to: a list of steps, of which one may run a program."""
-_REPLACED = "head"
-"""Git puts a new one in its place, and writes to whatever else a link in a repository leads to."""
-_A_REPOSITORY = frozenset(("HEAD", "objects", "refs"))
-_OF_AN_ENVIRONMENT = frozenset(("bin", "scripts"))
-_INSIDE_AN_ENVIRONMENT = frozenset(("lib", "lib64", "include", "share"))
-_WHY_GIT = "git's own files, whose settings and hooks run programs"
-_WHY_UNDER_WAY = "what git is in the middle of, and goes on with"
-_WHY_LED = "a link in git's own files, which git writes through"
-_WHY_PROGRAMS = "the programs of a Python environment"
-_WHY_FOUND_FIRST = "programs that are found before others"
-
-REPOSITORY, LINK, LED, INSTALLED, STEPS, OTHER = "repository", "link", "led", "installed", "steps", "other"
-"""Kinds: a git directory, of which only parts are protected; a link to what is protected; a link to what is not, but
-must lead nowhere else; what an installation makes; what git is in the middle of; all else."""
-OF_COMMANDS = (INSTALLED, STEPS)
-"""What people make by typing commands, and such commands may change."""
-_TREE, _GIT_DIRECTORY, _LOGS, _MODULES = "tree", "git", "logs", "modules"
+_OF_GIT = frozenset((GIT_DIRECTORY, MODULES, MODULE, REMOTES, LINKS))
+_WHY_HOOKS = "hooks that run at a commit"
+_WHY_MANY = "more directories than are looked through"
+_WHY_DEEP = "a directory deeper than is looked"
+_WHY_CROWDED = "a directory with more names than are looked at"
+_WHY_CLOSED = "a directory that nobody can look into"
 
 
 class TakesLong(Exception):
     """There is more to look at than there is time for; nothing was changed."""
 
 
-class Place(NamedTuple):
-    """One protected thing that exists."""
-
-    path: str
-    """Relative to the workspace."""
-    why: str
-    kind: str = OTHER
+_Way = tuple[str, str]
+"""A path relative to the workspace, and how it is to be looked at."""
 
 
 class _Held(NamedTuple):
     """What is to be known of one directory."""
 
-    identity: tuple[int, int, int]
+    identity: tuple[int, int, int, int]
     settled: bool
     places: tuple[Place, ...]
-    below: tuple[tuple[str, str], ...]
-    """Directories to go on with, relative to the workspace, and what each is."""
+    below: tuple[_Way, ...]
 
 
-_known: OrderedDict[str, dict[str, _Held]] = OrderedDict()
+class _Memory(NamedTuple):
+    """What there was when a workspace was last looked through."""
+
+    held: dict[_Way, _Held]
+    beyond: frozenset[_Way] = frozenset()
+    """What was there at the first look, and too much for it."""
+    whole: bool = True
+    """That look came to its end."""
+
+
+_known: OrderedDict[str, _Memory] = OrderedDict()
 _turn = threading.Lock()
 
 
@@ -78,128 +81,139 @@ def find(workspace: str, *, until: float = math.inf) -> list[Place]:
     Raises:
         TakesLong: that is not known by then, in monotonic seconds.
     """
-    seen: dict[str, _Held] = {}
     with _turn:
-        known = _known.pop(workspace, {})
-        _known[workspace] = seen
+        last = _known.get(workspace) or _Memory({}, whole=False)
+    known = last.held
+    seen: dict[_Way, _Held] = {}
+    found: list[Place] = []
+    beyond: set[_Way] = set()
+    new: list[_Way] = []
+    queue: list[_Way] = [("", tree.TREE)]
+    for way in queue:
+        if time.monotonic() > until:
+            _remember(workspace, last._replace(held=known | seen))  # the next look is quicker for it
+            raise TakesLong
+        held = known.get(way)
+        if held is None and last.whole:
+            (beyond.add if way in last.beyond else new.append)(way)
+        elif held is None and len(seen) >= MOST_DIRECTORIES:
+            beyond.add(way)
+        elif (held := _look(workspace, way, held)) is not None:
+            seen[way] = held
+            found += held.places
+            queue += held.below
+    if new:
+        found = sorted(found + _look_at_new(workspace, new, seen, until), key=_depth)
+    _remember(workspace, _Memory(seen, frozenset(beyond)))
+    return _with_what_is_led_to(workspace, found)
+
+
+def _remember(workspace: str, memory: _Memory) -> None:
+    with _turn:
+        _known[workspace] = memory
+        _known.move_to_end(workspace)
         while len(_known) > _MOST_WORKSPACES:
             _known.popitem(last=False)
-    found: list[Place] = []
-    queue = [("", _TREE)]
-    for path, kind in queue:
-        if time.monotonic() > until:
-            with _turn:
-                _known[workspace] = known | seen  # the next look is quicker for it
-            raise TakesLong
-        held = _look(workspace, path, kind, known.get(path))
-        if held is None:
-            continue
-        seen[path] = held
-        found += held.places
-        queue += held.below[: max(0, MOST_DIRECTORIES - len(queue))]
-    return found
 
 
 def whereabouts(workspace: str, device: int, inode: int) -> str:
     """Where in a workspace a directory lay when it was last looked through; nothing when it was not come by."""
     with _turn:
-        known = _known.get(workspace, {})
-    return next((path for path, held in known.items() if held.identity[:2] == (inode, device)), "")
+        last = _known.get(workspace)
+    held = last.held if last else {}
+    return next((path for (path, _), each in held.items() if each.identity[:2] == (inode, device)), "")
 
 
-def _look(workspace: str, path: str, kind: str, known: _Held | None) -> _Held | None:
-    directory = f"{workspace}/{path}" if path else workspace
+def _look_at_new(workspace: str, new: Iterable[_Way], seen: dict[_Way, _Held], until: float) -> list[Place]:
+    """What is protected in directories that were not there before; `seen` takes what is to be known of them.
+
+    Raises:
+        TakesLong: that is not known by then.
+    """
+    most = max(MOST_DIRECTORIES, len(seen) + MOST_NEW)
+    found: list[Place] = []
+    too_much: dict[str, None] = {}
+    queue = [(way, way[0]) for way in new]
+    for way, top in queue:
+        if time.monotonic() > until:
+            raise TakesLong
+        if len(seen) >= most:
+            too_much[top] = None
+        elif (held := _look(workspace, way, None)) is not None:
+            seen[way] = held
+            found += held.places
+            queue += [(each, top) for each in held.below]
+    if too_much:  # what was seen of them is forgotten, so that they are new again the next time
+        for way in [each for each in seen if any(top in too_much for top in _above(each[0]))]:
+            del seen[way]
+        found += [Place(top, _WHY_MANY) for top in itertools.islice(too_much, _MOST_TOO_MUCH)]
+    if len(too_much) > _MOST_TOO_MUCH:
+        found.append(Place(".", _WHY_MANY, UNSEEN))
+    return found
+
+
+def _above(path: str) -> Iterator[str]:
+    """A path, and those of what it lies in."""
+    return itertools.accumulate(path.split("/"), "{}/{}".format)
+
+
+def _look(workspace: str, way: _Way, known: _Held | None) -> _Held | None:
+    path, how = way
+    real = f"{workspace}/{path}" if path else workspace
     try:
-        now = os.lstat(directory)
-        if not stat.S_ISDIR(now.st_mode):
-            return None
-        identity = now.st_ino, now.st_dev, now.st_mtime_ns
+        now = os.lstat(real)
+        identity = now.st_ino, now.st_dev, now.st_mtime_ns, now.st_ctime_ns
         if known is not None and known.settled and known.identity == identity:
             return known
-        listed = _listed(directory)
+        if how == SETTINGS and stat.S_ISREG(now.st_mode):
+            inside = Inside(tuple(Place(each, _WHY_HOOKS, POINTED) for each in hooks_paths(workspace, path)))
+        elif not stat.S_ISDIR(now.st_mode):
+            return None
+        elif len(os.fsencode(real)) > _LONGEST:
+            inside = Inside((Place(path, _WHY_DEEP),))
+        else:
+            inside = _inside(workspace, way, now, known)
     except OSError:  # gone, or not ours to read
         return None
-    settled = time.time_ns() - now.st_mtime_ns > _UNSETTLED_NS
-    if kind == _GIT_DIRECTORY:
-        parts = (_of_git(f"{path}/{name}", listed[name]) for name in sorted(listed))
-        return _Held(identity, settled, tuple(filter(None, parts)), _logs(path, listed))
-    if kind == _LOGS:
-        inside = [(f"{path}/{name}", listed[name]) for name in sorted(listed)]
-        led = tuple(Place(each, _WHY_LED, LED) for each, what in inside if what == stat.S_IFLNK)
-        return _Held(identity, settled, led, tuple((each, _LOGS) for each, what in inside if what == stat.S_IFDIR))
-    if kind == _MODULES:
-        places = [Place(f"{path}/{name}", _WHY_FOUND_FIRST, INSTALLED) for name in listed if fold(name) == ".bin"]
-        return _Held(identity, settled, tuple(places), ())
-    return _Held(identity, settled, *_sorted_out(path, listed))
+    changed = max(now.st_mtime_ns, now.st_ctime_ns)  # the first can be set by anybody, the second by nobody
+    return _Held(identity, time.time_ns() - changed > _UNSETTLED_NS, *inside)
 
 
-def _listed(directory: str) -> dict[str, int]:
-    """The names in a directory, and the kind of file each is."""
-    listed: dict[str, int] = {}
-    try:
-        with os.scandir(directory) as entries:
-            listed = {entry.name: _kind(entry) for entry in itertools.islice(entries, _MOST_NAMES)}
-            if next(entries, None) is None:
-                return listed
-    except PermissionError:  # one that cannot be listed can still be gone through
-        pass
-    for name in LAST_NAMES:
-        try:
-            listed[name] = stat.S_IFMT(os.lstat(f"{directory}/{name}").st_mode)
-        except OSError:
-            pass
-    return listed
+def _inside(workspace: str, way: _Way, now: os.stat_result, known: _Held | None) -> Inside:
+    path, how = way
+    likely = itertools.chain(LAST_NAMES, git_directory.NAMES, (os.path.basename(each) for each, _ in _below(known)))
+    names = names_in(workspace, path, likely)
+    sorted_out = git_directory.sorted_out if how in _OF_GIT else tree.sorted_out
+    inside = sorted_out(path, names.kinds, how)
+    more = [] if names.whole else [Place(path or ".", _WHY_CROWDED, UNSEEN)]
+    if is_closed(now):
+        more.append(Place(path, _WHY_CLOSED) if path else Place(".", _WHY_CLOSED, UNSEEN))
+    return inside._replace(places=(*more, *inside.places)) if more else inside
 
 
-def _kind(entry: "os.DirEntry[str]") -> int:
-    if entry.is_symlink():
-        return stat.S_IFLNK
-    return stat.S_IFDIR if entry.is_dir(follow_symlinks=False) else stat.S_IFREG
+def _below(known: _Held | None) -> tuple[_Way, ...]:
+    return known.below if known is not None else ()
 
 
-def _of_git(path: str, kind: int) -> Place | None:
-    """What lies right in a git directory, if it is protected."""
-    name = fold(path.rpartition("/")[2])
-    if name in _GIT:
-        return Place(path, _WHY_GIT, LINK if kind == stat.S_IFLNK else OTHER)
-    if kind == stat.S_IFLNK:
-        return None if name == _REPLACED else Place(path, _WHY_LED, LED)
-    return Place(path, _WHY_UNDER_WAY, STEPS) if name in _UNDER_WAY else None
+def _with_what_is_led_to(workspace: str, found: list[Place]) -> list[Place]:
+    """Add what links and settings lead to; what a setting says is a path, which may go through links itself."""
+    from_there = [place for place in found if place.kind in (LINK, POINTED)]
+    if not from_there:
+        return found
+    places = {place.path: place for place in found if place.kind != POINTED}
+    for place in from_there:
+        for path in leads(workspace, place.path):
+            if path != place.path and is_below(place.path, path):  # and so would be all that lies there
+                continue
+            places.setdefault(path, Place(path, place.why, _kind_of_led(workspace, path, place)))
+    return sorted(places.values(), key=_depth)
 
 
-def _logs(path: str, listed: dict[str, int]) -> tuple[tuple[str, str], ...]:
-    """What git appends a line to with each commit, some of whose words anybody may choose."""
-    return ((f"{path}/logs", _LOGS),) if listed.get("logs") == stat.S_IFDIR else ()
+def _kind_of_led(workspace: str, path: str, place: Place) -> str:
+    """Of a repository that a `.git` leads to, only parts are protected: they are found where it lies."""
+    is_git = fold(os.path.basename(place.path)) == ".git" and os.path.isdir(f"{workspace}/{path}")
+    return REPOSITORY if is_git and not os.path.islink(f"{workspace}/{path}") else POINTED
 
 
-def _sorted_out(path: str, listed: dict[str, int]) -> tuple[tuple[Place, ...], tuple[tuple[str, str], ...]]:
-    """The protected of these names, and the directories among the others."""
-    places: list[Place] = []
-    below: list[tuple[str, str]] = []
-    above = [fold(name) for name in path.split("/") if name]
-    bare = listed.keys() >= _A_REPOSITORY
-    environment = "pyvenv.cfg" in listed
-    for name in sorted(listed):
-        folded, directory = fold(name), listed[name] == stat.S_IFDIR
-        inside = f"{path}/{name}" if path else name
-        why = why_named([*above, folded])
-        if bare and (part := _of_git(inside, listed[name])):
-            places.append(part)
-        elif bare and folded == "logs":
-            below.append((inside, _LOGS))
-        elif listed[name] == stat.S_IFLNK:
-            if why:
-                places.append(Place(inside, why, LINK))
-        elif folded == ".git" and directory:
-            places.append(Place(inside, why, REPOSITORY))
-            below.append((inside, _GIT_DIRECTORY))
-        elif why:
-            installed = folded.endswith(".pth") or folded == "pyvenv.cfg"
-            places.append(Place(inside, why, INSTALLED if installed else OTHER))
-        elif bare:  # whatever else is in one is git's
-            continue
-        elif environment and folded in _OF_AN_ENVIRONMENT:
-            places.append(Place(inside, _WHY_PROGRAMS, INSTALLED))
-        elif directory and not (environment and folded in _INSIDE_AN_ENVIRONMENT):
-            below.append((inside, _MODULES if folded == "node_modules" else _TREE))
-    return tuple(places), tuple(below)
+def _depth(place: Place) -> int:
+    return place.path.count("/")

@@ -49,7 +49,7 @@ _IN_VENV = frozenset(("bin", "scripts"))
 
 def fold(name: str) -> str:
     """A name as the most forgiving file system would compare it."""
-    plain = unicodedata.normalize("NFC", _IGNORED.sub("", name)).casefold()
+    plain = name.lower() if name.isascii() else unicodedata.normalize("NFC", _IGNORED.sub("", name)).casefold()
     return plain.split(":")[0].rstrip(". ") if plain[:1] != ":" else plain
 
 

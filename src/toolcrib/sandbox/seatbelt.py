@@ -109,7 +109,7 @@ def _protection(workspace: str) -> Iterator[str]:
         yield f'(deny file-write* (regex (string-append "^" (regex-quote {workspace}) "/(.*/)?{end}")))\n'
 
 
-_IN_GIT = "config|config[.]worktree|hooks|info|commondir|gitdir|modules|worktrees"
+_IN_GIT = "config|config[.]worktree|hooks|info|commondir|gitdir|modules|worktrees|remotes|branches"
 
 
 def _folded(pattern: str) -> str:

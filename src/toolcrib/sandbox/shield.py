@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from ._beneath import is_below
 from .cage import BUBBLEWRAP, Cage
-from .finding import LED, LINK, OF_COMMANDS, REPOSITORY, find
+from .finding import find
+from .found import LED, OF_COMMANDS, REPOSITORY, UNSEEN
 from .grantable import KEYS
 
 MOST = 256
@@ -35,13 +36,11 @@ def shields(cage: Cage) -> Iterator[Shield]:
         return
     count = 0
     for place in find(cage.workspace):
-        if place.kind == LED or (cage.installs and place.kind in OF_COMMANDS):
+        if place.kind in (LED, UNSEEN) or (cage.installs and place.kind in OF_COMMANDS):
             continue
         path = f"{cage.workspace}/{place.path}"
-        if place.kind == LINK:  # a mount would go where it leads, so where it leads is what is mounted
-            path = os.path.realpath(path)
-            if not path.startswith(cage.workspace + "/") or not os.path.lexists(path):
-                continue
+        if os.path.islink(path) or not os.path.lexists(path):  # what a link leads to is a place itself
+            continue
         if any(is_below(path, each) for each in cage.writable):
             continue
         if any(each.how in (HIDDEN_DIRECTORY, HIDDEN_FILE) and is_below(path, each.path) for each in hidden):
