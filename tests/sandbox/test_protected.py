@@ -164,6 +164,19 @@ def test_a_part_that_is_a_link_to_nothing_counts(tmp_path: Path, have: Callable[
     assert why_protected(f"{tmp_path}/config", str(tmp_path)) == REPOSITORY
 
 
+def test_hooks_are_protected_where_the_settings_of_a_repository_above_say_they_are(
+    tmp_path: Path, have: Callable[..., None]
+) -> None:
+    have("work/.git/config", "work/sub/.git/config")
+    (tmp_path / "work/.git/config").write_text("[core]\n\thooksPath = scripts/../scripts/hooks\n")
+    hooks = f"{tmp_path}/work/scripts/hooks"
+    assert why_protected(f"{hooks}/pre-commit", f"{tmp_path}/work") == "hooks that run at a commit"
+    assert why_protected(hooks, str(tmp_path)) == "hooks that run at a commit"
+    assert why_protected(f"{hooks}/pre-commit", hooks) == ""
+    assert why_protected(f"{hooks}-2/x", f"{tmp_path}/work") == ""
+    assert why_protected(f"{tmp_path}/work/sub/scripts/hooks/x", f"{tmp_path}/work") == ""
+
+
 @pytest.mark.parametrize("name", ["bin/python", "Scripts/x", "bin"])
 def test_the_programs_of_an_environment(tmp_path: Path, have: Callable[..., None], name: str) -> None:
     assert why_protected(f"{tmp_path}/venv/{name}", str(tmp_path)) == ""

@@ -5,6 +5,9 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
+from ._beneath import is_below
+from .hooks_path import hooks_of
+
 _TABLE = {
     "git's own files, whose settings and hooks run programs": ".git git~1 .gitmodules .gitattributes .gitconfig",
     "another version control's own files": ".hg .hgrc .svn .bzr .jj _darcs .sl",
@@ -98,6 +101,8 @@ def _by_neighbours(names: Sequence[str], folded: Sequence[str], depth: int) -> s
             return "a git repository's own files, whose settings and hooks run programs"
         if folded[at] in _IN_VENV and _holds(directory, "pyvenv.cfg"):
             return "the programs of a Python environment"
+        if any(is_below("/".join(("", *names)), each) for each in hooks_of(directory)):
+            return "hooks that run at a commit"
     return ""
 
 
