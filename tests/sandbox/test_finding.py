@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from toolcrib.sandbox import finding, listing
-from toolcrib.sandbox.finding import find
+from toolcrib.sandbox.finding import TakesLong, find
 from toolcrib.sandbox.found import INSTALLED, LED, LINK, OTHER, POINTED, REPOSITORY, STEPS, UNSEEN, Place
 
 SETTLED = 10**18
@@ -561,3 +561,18 @@ def test_a_directory_that_cannot_be_looked_at_does_not_hide_the_others(
 
     monkeypatch.setattr(finding.os, "lstat", fails)
     assert kinds(workspace) == [("good/.envrc", OTHER)]
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_look_that_has_no_time_says_so_and_the_next_one_finds_all(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch, first: bool
+) -> None:
+    """However much of it was looked at by then, what is too much is still found."""
+    monkeypatch.setattr(finding, "MOST_DIRECTORIES", 6)
+    monkeypatch.setattr(finding, "MOST_NEW", 1)
+    if not first:
+        assert kinds(workspace) == []
+    make(workspace, ".envrc", *(f"many/{number}/" for number in range(9)))
+    with pytest.raises(TakesLong):
+        find(str(workspace), until=time.monotonic() - 1)
+    assert kinds(workspace) == [(".envrc", OTHER), *([] if first else [("many", OTHER)])]
