@@ -112,6 +112,8 @@ def as_another(uid: int, tiers: Sequence[str], python: str) -> dict[str, dict[st
 
 
 if __name__ == "__main__":
+    import concurrent.futures.thread  # noqa: F401  # as what follows
+
     from toolcrib.sandbox import bubblewrap, landlock, launch, shield  # noqa: F401  # readable now, and perhaps not later
 
     assert Path(sys.argv[2]).is_absolute()
