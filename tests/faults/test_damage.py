@@ -88,6 +88,20 @@ def test_damaged_caches_cost_time_only(warm: Any) -> None:
     warm.assert_recovers()
 
 
+@pytest.mark.parametrize("what", ["file", "link"])
+@pytest.mark.parametrize("name", ["cache", "cache/programs"])
+def test_something_else_in_the_place_of_a_cache_is_named(warm: Any, name: str, what: str) -> None:
+    place = warm.home / name
+    place.rename(warm.home / "old")
+    place.write_text("") if what == "file" else place.symlink_to(warm.home / "gone")
+    refused = warm.call_here().error
+    assert refused is not None and refused.code == "RESOURCE_EXHAUSTED"
+    assert str(place) in refused.message and "remove it" in refused.message
+    assert warm.marks() == 0
+    place.unlink()
+    warm.assert_recovers()
+
+
 @pytest.mark.parametrize("damage", ["torn", "no-lock", "no-ballast", "link-gone"])
 def test_a_damaged_record_is_said_or_mended(warm: Any, damage: str) -> None:
     """The chain goes on after what is lost, and what was lost is in it."""

@@ -1,5 +1,6 @@
 """The user's directory: where everything of ours lies, for nobody else to read."""
 
+import errno
 import os
 import re
 from contextlib import suppress
@@ -30,7 +31,7 @@ class Home:
         """A directory below this one, made where it is missing.
 
         Raises:
-            OSError: it cannot be made; the file system is full or read-only.
+            OSError: it cannot be made; the file system is full or read-only, or something else has its name.
         """
         path = self.path
         os.makedirs(path, PRIVATE_DIR, exist_ok=True)
@@ -39,7 +40,9 @@ class Home:
             try:
                 os.mkdir(path, PRIVATE_DIR)
             except FileExistsError:
-                pass
+                if not os.path.isdir(path):
+                    message = "there is something else in the place of a directory; remove it"
+                    raise NotADirectoryError(errno.ENOTDIR, message, path) from None
         return path
 
     def abandoned(self) -> list[str]:
