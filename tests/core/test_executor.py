@@ -576,3 +576,15 @@ def test_a_thousand_calls_at_once(bench) -> None:
 
 def test_call_is_plain_data() -> None:
     assert Call("a", {}, "1") == Call("a", {}, "1")
+
+
+def test_the_lack_of_threads_is_a_lack_of_resources(bench) -> None:
+    """The interpreter says it with an error that has no type of its own."""
+
+    @toolcrib.tool
+    async def threaded() -> str:
+        """Use a thread."""
+        raise RuntimeError("can't start new thread")
+
+    error = bench(threaded).call("threaded").error
+    assert (error.code, error.details) == ("RESOURCE_EXHAUSTED", {"exception": "RuntimeError"})

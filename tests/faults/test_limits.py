@@ -97,3 +97,26 @@ def test_no_more_processes_for_this_user(warm: Any, limits: Any) -> None:
     assert result["error"]["code"] == "RESOURCE_EXHAUSTED"
     assert warm.marks() == 0
     warm.assert_recovers()
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("call", "read_file", "--path", "long.txt"), "RESOURCE_EXHAUSTED"),
+        (("call", "list_directory"), "RESOURCE_EXHAUSTED"),
+        (("call", "mark", "--yes"), None),
+        (("list",), None),
+        (("doctor",), None),
+    ],
+)
+def test_no_more_threads(warm: Any, failing: Any, words: tuple[str, ...], code: str | None) -> None:
+    """EAGAIN for a thread, whose end the standard library waits for in another thread."""
+    (warm.workspace / "long.txt").write_text("line\n" * 400_000)
+    done = warm.run(*words, "--json", before=failing("clone3:error=EAGAIN"))
+    assert done.stderr == ""
+    answer = parse(done.stdout)
+    assert (answer.get("error") or {}).get("code") == code
+    assert done.returncode == (0 if code is None else 1)
+    if code is not None:
+        assert answer["error"]["message"] == "can't start new thread"
+    warm.assert_recovers()

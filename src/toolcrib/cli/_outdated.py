@@ -1,6 +1,5 @@
 """`toolcrib list --outdated`: what was said of a tool, and is of another version of it than the one on offer now."""
 
-import asyncio
 import os
 import shlex
 import sys
@@ -17,6 +16,7 @@ from ..runtime.project import trust_roots
 from ..runtime.runtime import Crib
 from ..store.state import Approval, State
 from ._approvals import SCOPES, grants_file, in_words
+from ._loop import run
 from ._survey import crib_here, look_once
 from ._text import visible
 from .list import misused
@@ -56,7 +56,7 @@ def outdated(wanted: set[str], profile: str | None = None) -> int:
         words = " and ".join(sorted(wanted - {"--json"}))
         raise misused(f"--outdated does not go with {words}")
     crib = crib_here(profile)
-    asyncio.run(look_once(crib))
+    run(look_once(crib))
     found = sorted(find(crib), key=lambda each: (each.name, each.kind, each.since))
     if wanted:
         print(dump_ascii({"outdated": [each.to_dict() for each in found]}).decode())

@@ -1,6 +1,5 @@
 """`toolcrib doctor --self-test`: what each tier holds on this machine, for this user, found out by trying."""
 
-import asyncio
 import os
 import shutil
 import sys
@@ -17,6 +16,7 @@ from ..sandbox.canaries import ESCAPED, GAP, HELD, tried
 from ..sandbox.canary import Ground
 from ..sandbox.canary_cases import CASES
 from ..sandbox.processes import Processes
+from ._loop import run
 from ._text import one_line, visible
 
 TIERS = (PROCESS, LANDLOCK, BUBBLEWRAP)
@@ -38,7 +38,7 @@ class Column(NamedTuple):
 
 
 def main(*, json: bool) -> int:
-    columns = asyncio.run(_columns())
+    columns = run(_columns())
     escaped = [case.name for case in CASES for column in columns.values() if column.of(case.name) == ESCAPED]
     if json:
         _print_json(columns, ok=not escaped)

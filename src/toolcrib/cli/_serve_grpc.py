@@ -1,7 +1,6 @@
 """`toolcrib serve grpc`: the tools for programs in any language."""
 
 import argparse
-import asyncio
 import os
 import signal
 import sys
@@ -13,6 +12,7 @@ from ..policy.approvers import Pending
 from ..runtime.build import open as open_crib
 from ..store.home import Home
 from ..store.pending import PendingCalls
+from ._loop import run
 from ._parser import verb_parser
 from ._text import visible
 from .approve import by_a_tool
@@ -63,7 +63,7 @@ def main(argv: list[str]) -> int:
         home = Home()
         settings = _settings(options, home)
         pending = Pending(PendingCalls(home), wait_seconds=options.wait, notify=tell, config=home.file("config.yaml"))
-        ended_by = asyncio.run(_serve(options, settings, pending, home))
+        ended_by = run(_serve(options, settings, pending, home))
     except ToolcribError as exc:
         print(f"{exc.code} {visible(str(exc))}", file=sys.stderr)
         return 3 if isinstance(exc, Refused) else 2

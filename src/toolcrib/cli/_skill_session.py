@@ -1,6 +1,5 @@
 """`toolcrib skill use`, `remove`, and what of the active skills is not what lies on disk now."""
 
-import asyncio
 import os
 import shlex
 import sys
@@ -12,6 +11,7 @@ from ..core.source import Problem
 from ..runtime.build import build
 from ..runtime.session import ActiveSkill
 from ..store.sessions import SessionNotFound
+from ._loop import run
 from ._skill_shelf import as_dict, draw_problems
 from ._survey import crib_here
 from ._text import one_line, readable, visible
@@ -19,7 +19,7 @@ from ._text import one_line, readable, visible
 
 def change_session(options: Any) -> int:
     """Raises: `ToolcribError`."""
-    names, problems = asyncio.run(_change(options))
+    names, problems = run(_change(options))
     if names is None:
         raise ToolcribError(f"{options.skill} is not active in {options.session}", code="TOOL_NOT_FOUND")
     if options.json:
@@ -60,7 +60,7 @@ def list_active(options: Any) -> int:
         ToolcribError: there is no such session.
     """
     crib = crib_here(options.profile)
-    sessions = asyncio.run(crib.sessions.all())
+    sessions = run(crib.sessions.all())
     if options.session is not None:
         sessions = [each for each in sessions if each.id == options.session]
         if not sessions:

@@ -1,6 +1,5 @@
 """Looking at every tool for real, and keeping the answer for the next `list`."""
 
-import asyncio
 import marshal
 import os
 import shutil
@@ -16,6 +15,7 @@ from ..runtime.depends import depends_on, within
 from ..runtime.runtime import Crib
 from ..sources.requirement import UNMET, program_of
 from ..store.sessions import KeptSessions, SessionNotFound
+from ._loop import run
 from .list import SNAPSHOT_VERSION, snapshot_path, stamp, surroundings
 
 
@@ -29,12 +29,12 @@ def survey(profile: str | None = None, session: str | None = None) -> dict[str, 
     if session is not None and KeptSessions(crib.home).get(session) is None:
         raise SessionNotFound(session)
     if session is not None:
-        asyncio.run(look_once(crib))
+        run(look_once(crib))
         return answer(crib)
     foreign = [each.path for each in foreign_directories(crib.workspace, os.environ, existing=False)]
     paths = dict.fromkeys((*depends_on(crib), *within(foreign)))  # of other systems there is a hint
     stamps = [(path, stamp(path)) for path in paths]  # before reading, so that a change is never missed
-    asyncio.run(look_once(crib))
+    run(look_once(crib))
     kept = {
         "version": SNAPSHOT_VERSION,
         "surroundings": surroundings(profile),

@@ -1,6 +1,5 @@
 """`--watch`: hearing of changes at once, and the list that follows them."""
 
-import asyncio
 import select
 import sys
 from collections.abc import Callable
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..core.errors import ConfigError, ToolcribError
 from ..runtime.depends import depends_on, made_of
 from ..runtime.runtime import Crib
+from ._loop import run
 from ._survey import answer, crib_here
 from ._text import visible
 from .list import stamp
@@ -48,7 +48,7 @@ def follow(show: Callable[[dict[str, Any]], None], *, apart: bool, profile: str 
     """
     living = _Living(crib_here(profile))
     watch = watch_of(lambda: living.crib)
-    asyncio.run(_follow(living, watch, _Screen(show, apart=apart)))
+    run(_follow(living, watch, _Screen(show, apart=apart)))
     return 0
 
 

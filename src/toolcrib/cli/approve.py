@@ -1,6 +1,5 @@
 """`toolcrib approve`: answer a call that waits for a person, from another terminal."""
 
-import asyncio
 import os
 import sys
 import time
@@ -15,6 +14,7 @@ from ..store.home import Home
 from ..store.pending import PendingCall, PendingCalls
 from ..store.state import State
 from ._approver import at_terminal, choose, columns
+from ._loop import run
 from ._parser import verb_parser
 from ._prompt import drawn
 from ._text import one_line, visible
@@ -117,7 +117,7 @@ def _answer(options: Any) -> int:
             sys.stderr.write(drawn(request, width=columns(), now=time.time(), whole=True))
             message = f"there is no terminal to ask at; answer {call.id} with --yes or --deny"
             raise Refused(message, code="APPROVAL_REQUIRED")
-        answer = asyncio.run(choose(request))
+        answer = run(choose(request))
     return _settle(home, request, answer, as_json=options.json)
 
 

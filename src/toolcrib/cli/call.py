@@ -24,6 +24,7 @@ from . import Unprinted
 from ._approver import TerminalApprover, at_terminal
 from ._failure import UsageError, exit_status
 from ._flags import Own, flag_lines, split
+from ._loop import run
 from ._text import visible
 from ._ticker import Ticker
 
@@ -69,7 +70,7 @@ def main(argv: list[str]) -> int:
     )
     asked.own_name = crib.config.offer.own_name
     try:
-        return asyncio.run(_call(crib, asked, before, words))
+        return run(_call(crib, asked, before, words))
     except asyncio.CancelledError:  # by `_call`'s own signal: the call is ended with its tree, and recorded
         return 128 + signal.SIGTERM
 

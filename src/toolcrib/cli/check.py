@@ -14,6 +14,7 @@ from ..runtime.compat import foreign_directories
 from ..runtime.runtime import Crib
 from ._examine import Checked, Examiner
 from ._failure import UsageError
+from ._loop import run
 from ._manifest import examine_manifest, is_vouched, manifest_at
 from ._parser import verb_parser
 from ._program import NO_EXECUTE_BIT, Finding
@@ -43,7 +44,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     options = parser.parse_args(argv)
     try:
-        checked = asyncio.run(_check(options.targets, verbs=options.verbs, profile=options.profile))
+        checked = run(_check(options.targets, verbs=options.verbs, profile=options.profile))
     except ConfigError as exc:
         fault = Finding(exc.code, str(exc), "put that line right, and check again")
         checked = [Checked(exc.path, None, (fault,))]

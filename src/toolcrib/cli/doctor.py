@@ -1,6 +1,5 @@
 """`toolcrib doctor`: what works here, what does not, and what to do about it."""
 
-import asyncio
 import os
 import shutil
 import stat
@@ -22,6 +21,7 @@ from ..sandbox import spawn
 from ..sandbox.cage import UNCONFINED
 from ..sandbox.choose import choose, forget
 from ..store.home import Home
+from ._loop import run
 from ._parser import verb_parser
 from ._profiles import look_at_all
 from ._text import visible
@@ -185,7 +185,7 @@ def _tools(home: Home, workspace: str, profile: str | None) -> Iterator[Check]:
     rules = len(crib.policy.rules)
     yield Check("policy", OK, f"{rules} rules; toolcrib policy check looks at them" if rules else "no rules")
     try:
-        asyncio.run(_start(crib))
+        run(_start(crib))
     except (ToolcribError, OSError) as exc:
         yield Check("tools", BROKEN, str(exc), "see `home` above")
         return

@@ -1,6 +1,5 @@
 """`toolcrib grant`: let one tool have more than the others, for as long as the tool does not change."""
 
-import asyncio
 import os
 import sys
 from argparse import ArgumentParser
@@ -19,6 +18,7 @@ from ..sandbox.grantable import too_wide
 from ..sources.wish import host
 from ._approvals import grants_file, in_words
 from ._failure import UsageError
+from ._loop import run
 from ._parser import verb_parser
 from ._survey import absent, look_once
 from ._text import visible
@@ -50,7 +50,7 @@ def main(argv: list[str]) -> int:
     if not options.remove and (refusal := by_a_tool()):
         raise Refused(refusal, code="APPROVAL_DENIED")
     crib = build(workspace=os.getcwd(), asker="grant", profile=options.profile)
-    asyncio.run(look_once(crib))
+    run(look_once(crib))
     return _grant(crib, options.name, kinds, values, remove=options.remove, as_json=options.json)
 
 

@@ -21,6 +21,7 @@ from ..sources.manifest_scaffold import DESCRIPTION
 from ..sources.scaffold import INSTALL, SCAFFOLDS, check_free, check_name, write
 from ..sources.workshop import LANGUAGES, Parameter, build_steps, create, fix_entrypoint, plan
 from ..store.home import Home
+from ._loop import run
 from ._parser import verb_parser
 from ._text import readable, visible
 
@@ -169,7 +170,7 @@ def _manifest(
 def _built(commands: Sequence[tuple[str, ...]], directory: str, name: str, *, typed: str, mode: int) -> str:
     """Build a program in its directory, and return its path. `typed` is what does the same by hand."""
     for command in commands:
-        said = asyncio.run(_run(command, directory))
+        said = run(_run(command, directory))
         if said is not None:
             print(visible(said, keep="\n"), file=sys.stderr)
             raise Unwritten(f"wrote {directory}, but it was not built; put that right and type: {typed}")

@@ -1,6 +1,5 @@
 """`toolcrib policy`: look at the rules, see why a call is decided as it is, and take approvals back."""
 
-import asyncio
 import shutil
 import sys
 import textwrap
@@ -15,6 +14,7 @@ from ..policy.rules import Opinion, Voice
 from ..runtime.build import build
 from ..runtime.runtime import Crib
 from ._failure import UsageError
+from ._loop import run
 from ._parser import verb_parser
 from ._survey import absent, look_once
 from ._text import visible
@@ -183,5 +183,5 @@ def _wrapped(text: str, indent: str) -> list[str]:
 
 def _crib(profile: str | None) -> Crib:
     crib = build(asker="policy", profile=profile)
-    asyncio.run(look_once(crib))
+    run(look_once(crib))
     return crib

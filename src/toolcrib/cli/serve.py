@@ -1,6 +1,5 @@
 """`toolcrib serve`: the tools for an agent that speaks the Model Context Protocol; `grpc` has a file of its own."""
 
-import asyncio
 import os
 import signal
 import sys
@@ -19,6 +18,7 @@ from ..serve.elicit import AsksClient
 from ..serve.stdio import serve_stdio
 from ..store.home import Home
 from ..store.pending import PendingCalls
+from ._loop import run
 from ._parser import verb_parser
 from ._text import visible
 
@@ -69,7 +69,7 @@ def main(argv: list[str]) -> int:
         approver = _approver(options.wait, client_asks=options.ask == "client")
         session = valid_id(options.session) if options.session else new_id()
         served = _serve(options.workspace, approver, session, watched=options.watch, profile=options.profile)
-        ended_by = asyncio.run(served)
+        ended_by = run(served)
     except ToolcribError as exc:
         print(f"{exc.code} {visible(str(exc))}", file=sys.stderr)
         return 2

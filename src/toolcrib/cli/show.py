@@ -1,6 +1,5 @@
 """`toolcrib show`: everything about one tool."""
 
-import asyncio
 import os
 from dataclasses import asdict
 from typing import Any
@@ -14,6 +13,7 @@ from ..runtime.runtime import Crib
 from ..store.state import State
 from ._approver import SCOPE
 from ._flags import flag_lines
+from ._loop import run
 from ._parser import verb_parser
 from ._survey import about, absent, look_once
 from ._text import visible
@@ -31,7 +31,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     options = parser.parse_args(argv)
     crib = build(workspace=os.getcwd(), asker="terminal", profile=options.profile)
-    asyncio.run(look_once(crib))
+    run(look_once(crib))
     tool = crib.find(options.name)
     if tool is None:
         raise absent(crib, options.name)

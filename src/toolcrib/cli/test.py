@@ -1,7 +1,6 @@
 """`toolcrib test`: try tools through the gate, by their examples and by calls made up from their schemas."""
 
 import argparse
-import asyncio
 import os
 import sys
 from contextlib import redirect_stdout
@@ -20,6 +19,7 @@ from ..sources.executable import Settings
 from ..sources.manifest import ManifestSource
 from ..store.home import Home
 from ._approver import at_terminal
+from ._loop import run
 from ._manifest import manifest_at
 from ._parser import verb_parser
 from ._text import visible
@@ -62,7 +62,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     options = parser.parse_args(argv)
     try:
-        tested = asyncio.run(_test(options))
+        tested = run(_test(options))
     except (ConfigError, Untestable) as exc:
         if options.json:
             error = {"code": exc.code, "message": str(exc), "details": None}

@@ -1,6 +1,5 @@
 """`toolcrib trust`: a person looks at a project's tools, and says that they may be used."""
 
-import asyncio
 import os
 import sys
 
@@ -15,6 +14,7 @@ from ..store.home import Home
 from ._approver import asks, at_terminal
 from ._asking import asked_by, show_asked
 from ._failure import UsageError, in_vain
+from ._loop import run
 from ._parser import verb_parser
 from ._project import keep_texts, show_changes, show_files
 from ._text import readable, visible
@@ -77,7 +77,7 @@ def _refusal(project: str, found: list[Entry], home: Home, *, yes: bool, anew: b
         return ""
     if not at_terminal():
         return "there is no terminal to ask at; look at these files, and add --yes to trust them"
-    if not asyncio.run(asks("Trust them? They will run. [y/N] ")):
+    if not run(asks("Trust them? They will run. [y/N] ")):
         return nothing
     if _look(project, home) != found:
         return f"the files changed while you were looking; {nothing}. Type it again"

@@ -100,7 +100,8 @@ def explain(failure: BaseException) -> ErrorInfo:
     """Any failure as the error a caller reads."""
     if isinstance(failure, ToolcribError):
         return ErrorInfo(failure.code, str(failure), failure.details)
-    return ErrorInfo("EXECUTION_ERROR", str(failure) or type(failure).__name__, {"exception": type(failure).__name__})
+    code = "RESOURCE_EXHAUSTED" if str(failure) == "can't start new thread" else "EXECUTION_ERROR"
+    return ErrorInfo(code, str(failure) or type(failure).__name__, {"exception": type(failure).__name__})
 
 
 def writable(data: JSON) -> JSON:
