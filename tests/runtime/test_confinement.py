@@ -19,7 +19,7 @@ import toolcrib
 import toolcrib.cli
 from toolcrib.core.call import Result
 from toolcrib.runtime.runtime import Crib
-from toolcrib.sandbox import processes
+from toolcrib.sandbox import scratch
 from toolcrib.sandbox.choose import choose
 from toolcrib.sandbox.scratch import remove_tree
 
@@ -457,7 +457,7 @@ def test_the_next_call_cannot_change_where_what_a_call_left_is_removed(
         swapped.wait(30)
         remove_tree(path)
 
-    monkeypatch.setattr(processes, "remove_tree", removed_later)
+    monkeypatch.setattr(scratch, "remove_tree", removed_later)
 
     async def use(crib: Crib) -> Result:
         assert (await crib.call("leave", {})).error is None

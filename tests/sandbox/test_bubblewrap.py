@@ -997,7 +997,7 @@ for name in os.listdir(os.path.dirname(tmp)):
 
 def test_a_run_in_a_worker_finds_nothing_of_the_one_before_nor_what_the_next_is_given(caged, warm, monkeypatch) -> None:
     """Neither what is about to be removed, however long that takes, nor any directory but its own."""
-    monkeypatch.setattr(processes, "remove_tree", lambda path: None)
+    monkeypatch.setattr(processes, "remove_behind", lambda loop, path: None)
     script = program(caged, SEEN_AND_TOUCHED)
     done = [warm("", path=script) for _ in range(3)]
     assert [(each.stdout.text(), each.warm) for each in done] == [("[] True\n", True)] * 3, done[0].stderr.text()
@@ -1029,34 +1029,53 @@ def test_a_worker_is_let_into_no_directory_of_another_tool_s(caged) -> None:
 
 def test_a_run_in_a_worker_is_cancelled(caged, warm) -> None:
     text = """import signal, sys, time
-signal.signal(15, lambda *a: (open("asked", "w").close(), sys.exit(0)))
-open("up", "w").close()
+signal.signal(15, lambda *a: (open("out/asked", "w").close(), sys.exit(0)))
+open("out/up", "w").close()
 while True: time.sleep(0.05)"""
-    script = program(caged, text)
+    script, out = program(caged, text), caged.workspace / "out"
+    out.mkdir()
 
     async def main() -> None:
         command = caged.command(str(script))._replace(warm=((PYTHON,), (str(script),)), reads=(str(script),))
-        task = asyncio.create_task(caged.sandbox(readable=OF_PYTHON).exec(command))
-        await started(caged.workspace / "up")
+        task = asyncio.create_task(caged.sandbox(readable=OF_PYTHON, writable=(str(out),)).exec(command))
+        await started(out / "up")
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
         caged.yard.sandbox.close()
 
     asyncio.run(main())
-    assert (caged.workspace / "asked").exists() and caged.yard.left() == []
+    assert (out / "asked").exists() and caged.yard.left() == []
 
 
-def test_a_worker_does_not_outlive_what_it_was_shielded_from(caged, warm) -> None:
-    """What became protected after it was started is protected from its next run."""
-    script = caged.outside / "script.py"
-    script.write_text(
-        'import sys\ntry:\n    open(".vscode/new", "w")\nexcept OSError as exc:\n    print(type(exc).__name__)'
-    )
-    assert warm("", path=script).stdout.text() == "FileNotFoundError\n"
-    (caged.workspace / ".vscode").mkdir()
-    done = warm("", path=script)
-    assert (done.stdout.text(), os.listdir(caged.workspace / ".vscode")) == ("OSError\n", [])
+PLANTS_LATER = """import pathlib, signal
+def plant(*_):
+    for name in (".envrc", "new", "out/new"):
+        try: pathlib.Path(%r, name).write_text("planted")
+        except OSError: pass
+signal.signal(signal.SIGALRM, plant)
+signal.setitimer(signal.ITIMER_REAL, 0.01)
+"""
+
+
+def test_what_a_worker_imported_writes_nothing_in_the_workspace_between_calls(caged) -> None:
+    """It lives on when the call is over, and nobody looks after what it makes then. What it was granted, it may write to."""
+    (caged.workspace / "out").mkdir()
+    script = program(caged, "import planter\nprint('ran')")
+    vendor = caged.outside / "vendor"
+    vendor.mkdir()
+    (vendor / "planter.py").write_text(PLANTS_LATER % str(caged.workspace))
+
+    async def main() -> Completed:
+        command = caged.command(str(script))._replace(warm=((PYTHON,), (str(script),)), reads=(str(caged.outside),))
+        done = await caged.sandbox(readable=OF_PYTHON, writable=(f"{caged.workspace}/out",)).exec(command)
+        await started(caged.workspace / "out" / "new")
+        caged.yard.sandbox.close()
+        return done
+
+    done = asyncio.run(main())
+    assert (done.stdout.text(), done.warm) == ("ran\n", True)
+    assert sorted(os.listdir(caged.workspace)) == ["out"]
 
 
 def test_at_once_only_one_runs_in_a_worker(caged) -> None:

@@ -113,7 +113,7 @@ async def run_to_end(command: Command, ctx: Context) -> Completed:
         ctx.report.update(_metadata(done))
         ctx.evidence = partial(_evidence, done)
         if done.code:
-            note_denied(done, ctx)
+            note_denied(done, ctx, stays=command.warm is not None)
 
     try:
         return await ctx.sandbox.exec(command, ended=ended)

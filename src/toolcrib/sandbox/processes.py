@@ -67,6 +67,8 @@ class Processes:
     async def exec(self, command: Command, *, ended: Ended | None = None) -> Completed:
         self._watcher.ensure()
         poller = self._pollers.get(asyncio.get_running_loop()) or self._new_poller()
+        if command.warm is not None:  # what a worker imports lives on between calls, and so is a program that stays
+            command = _writing_nothing(command)
         seen = await self._look_before(command)
         try:
             launch, scratch = as_child(poller), self._scratch_of(cage_of(command))
@@ -145,10 +147,8 @@ class Processes:
         """
         loop = asyncio.get_running_loop()
         lending = self._lendings.get(loop) or self._new_lending(loop)
-        cage = cage_of(command)
-        if cage is not None and cage.tier not in UNCONFINED:
-            cage = cage._replace(workspace_writable=False)
-        return lending.lend(command._replace(cage=cage), (key, standing(cage)), marks)
+        command = _writing_nothing(command)
+        return lending.lend(command, (key, standing(cage_of(command))), marks)
 
     def close(self) -> None:
         for lending in self._lendings.values():
@@ -212,3 +212,11 @@ class Processes:
             message = f"nothing can be waited for: {exc}; try again when less is running"
             raise ToolError(message, code="RESOURCE_EXHAUSTED", before_effect=True) from None
         return poller
+
+
+def _writing_nothing(command: Command) -> Command:
+    """The command, confined so that it writes nothing in the workspace but where it was granted to."""
+    cage = cage_of(command)
+    if cage is None or cage.tier in UNCONFINED:
+        return command
+    return command._replace(cage=cage._replace(workspace_writable=False))

@@ -127,7 +127,7 @@ async def conversation(module: Module, what: str, request: dict[str, JSON], ctx:
     if "result" in said:
         return said["result"]
     if "error" in said:
-        note_denied(done, ctx, said=str(said["error"].get("message", "")))
+        note_denied(done, ctx, said=str(said["error"].get("message", "")), stays=True)
         raise raised({**said["error"], "message": with_hint(str(said["error"]["message"]), ctx)})
     why = said.get("broken") or f"its process ended with exit status {done.code}"
     evidence = {"exit_code": done.code, "stdout": done.stdout.text(), "stderr": done.stderr.text()}
