@@ -386,8 +386,12 @@ def test_what_is_readable_below_a_link_of_the_system_is_no_hindrance(caged) -> N
     assert done.stdout.text() == "fine\n"
 
 
+@pytest.mark.parametrize("prepared", ["before", "anew"])
 @pytest.mark.parametrize("swapped", ["given", "given/deep"])
-def test_what_may_be_read_is_not_what_a_link_leads_to_that_came_into_its_way(caged, swapped: str) -> None:
+def test_what_may_be_read_is_not_what_a_link_leads_to_that_came_into_its_way(
+    caged, swapped: str, prepared: str
+) -> None:
+    """Also when what is the same for every start is made anew, as when a setting of the system changed."""
     root = caged.outside.parent
     (root / "given" / "deep").mkdir(parents=True)
     (root / "given" / "deep" / "secret").write_text("given\n")
@@ -397,6 +401,8 @@ def test_what_may_be_read_is_not_what_a_link_leads_to_that_came_into_its_way(cag
     assert caged.sh('cat "$1/secret"', path, cage={"readable": (path,)}).stdout.text() == "given\n"
     (root / swapped).rename(root / "away")
     (root / swapped).symlink_to(caged.outside)
+    if prepared == "anew":
+        bubblewrap._prepared.clear()
     done = caged.sh('cat "$1/secret" "$2/secret"; echo end', path, str(caged.outside), cage={"readable": (path,)})
     assert done.stdout.text() == "end\n"
 

@@ -209,7 +209,7 @@ def _system(cage: Cage, tmp: str, home: str) -> Mounts:
             mounts["/etc"] = ("--ro-bind", etc, "/etc")
         for path in cage.readable:
             if not _is_in(path, [*own, *(each for each in mounts if mounts[each][0] != "--symlink")]):
-                mounts[path] = _PLACED if os.path.realpath(path) == path else ("--ro-bind-try", path, path)
+                mounts[path] = _PLACED
         if cage.proxy:
             mounts[cage.proxy] = ("--bind", cage.proxy, cage.proxy)
         mounts |= {path: _memory(path, _TEMPORARY_BYTES) for path in _private(home, [*own, *mounts])}
