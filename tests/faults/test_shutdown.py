@@ -20,9 +20,9 @@ STATUS = {signal.SIGTERM: 0, signal.SIGINT: 130, signal.SIGHUP: 0}
 class Mcp:
     """`toolcrib serve mcp`, and a client that reads what comes, in whatever order."""
 
-    def __init__(self, site: Any) -> None:
+    def __init__(self, site: Any, *, before: tuple[str, ...] = ()) -> None:
         self.site, self.heard = site, dict[Any, Any]()
-        self.process = site.start("serve", "mcp", "--ask", "client")
+        self.process = site.start("serve", "mcp", "--ask", "client", before=before)
         self.ask("initialize", {"protocolVersion": "2025-11-25"}, id="init")
 
     def send(self, method: str, params: Any = None, *, id: Any) -> None:
@@ -158,10 +158,13 @@ def test_a_client_that_floods_does_not_keep_an_ending_server(server: Mcp, warm: 
     warm.assert_nothing_is_left()
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_the_command_is_interrupted_in_the_middle_of_a_call(warm: Any, number: signal.Signals, status: int) -> None:
-    """`toolcrib call` has one call; Ctrl-C and SIGTERM end it with its tree, and that is recorded."""
-    process = warm.start("call", "slow", "--yes")
+@pytest.mark.parametrize("verb", ["call", "test"])
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_the_command_is_interrupted_in_the_middle_of_a_call(
+    warm: Any, number: signal.Signals, status: int, verb: str
+) -> None:
+    """Ctrl-C, SIGTERM and a terminal that is closed end a command's call with its tree, and that is recorded."""
+    process = warm.start(verb, "slow", "--yes")
     while not warm.marks():
         assert process.poll() is None, process.communicate()
     process.send_signal(number)
@@ -170,3 +173,40 @@ def test_the_command_is_interrupted_in_the_middle_of_a_call(warm: Any, number: s
     assert warm.records("call")[-1]["code"] == "CANCELLED"
     warm.assert_nothing_is_left()
     assert os.listdir(warm.tmp) == []
+
+
+def test_a_terminal_is_closed_more_than_once(warm: Any) -> None:
+    """The shell sends it, and so does the kernel; the second one does not cut the cleaning up short."""
+    process = warm.start("call", "slow", "--yes")
+    while not warm.marks():
+        assert process.poll() is None, process.communicate()
+    for _ in range(2):
+        process.send_signal(signal.SIGHUP)
+    assert process.communicate(timeout=30) == ("", "")
+    assert process.returncode == 129
+    assert warm.records("call")[-1]["code"] == "CANCELLED"
+    warm.assert_nothing_is_left()
+
+
+def test_under_nohup_it_goes_on_without_its_terminal(warm: Any) -> None:
+    process = warm.start("call", "slow", "--yes", before=("nohup",))
+    while not warm.marks():
+        assert process.poll() is None, process.communicate()
+    process.send_signal(signal.SIGHUP)
+    (warm.workspace / "go").touch()
+    out, _ = process.communicate(timeout=30)
+    assert (process.returncode, out) == (0, "done\n")
+    assert warm.records("call")[-1]["code"] is None
+    warm.assert_nothing_is_left()
+
+
+def test_under_nohup_a_server_goes_on_without_its_terminal(warm: Any) -> None:
+    server = Mcp(warm, before=("nohup",))
+    server.start_slow()
+    server.process.send_signal(signal.SIGHUP)
+    (warm.workspace / "go").touch()
+    assert server.answer("custom_tool_slow")["result"]["content"] == [{"type": "text", "text": "done\n"}]
+    assert not server.ask("tools/call", {"name": "custom_tool_mark", "arguments": {}})["result"].get("isError")
+    server.process.communicate()
+    assert server.end() == 0
+    warm.assert_nothing_is_left()

@@ -1,8 +1,6 @@
 """`toolcrib call`: one tool, once, through the gate."""
 
-import asyncio
 import json
-import signal
 import sys
 from collections.abc import Callable
 from contextlib import redirect_stdout
@@ -69,10 +67,7 @@ def main(argv: list[str]) -> int:
         session=session and _session(session),
     )
     asked.own_name = crib.config.offer.own_name
-    try:
-        return run(_call(crib, asked, before, words))
-    except asyncio.CancelledError:  # by `_call`'s own signal: the call is ended with its tree, and recorded
-        return 128 + signal.SIGTERM
+    return run(_call(crib, asked, before, words))
 
 
 def _seeming(words: list[str], valued: str) -> str | None:
@@ -87,8 +82,6 @@ def _seeming(words: list[str], valued: str) -> str | None:
 
 
 async def _call(crib: Crib, asked: "Asked", before: dict[str, Any], words: list[str]) -> int:
-    if (task := asyncio.current_task()) is not None:  # `timeout 5 toolcrib call …` ends it as Ctrl-C does
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
     try:
         await crib.start()
         name = crib.full_name(words[0])

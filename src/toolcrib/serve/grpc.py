@@ -15,6 +15,7 @@ from grpc_reflection.v1alpha import reflection, reflection_pb2_grpc
 
 from ..core.errors import ToolcribError
 from ..store.home import Home
+from .ending import ending_signals
 from .grpc_approvals import Approvals
 from .grpc_calls import QUEUE, Calls
 from .grpc_crib import SessionCrib
@@ -194,7 +195,7 @@ def _from_thread(note: Callable[[str, str], None]) -> Callable[[str, str], None]
 def _signals(loop: asyncio.AbstractEventLoop, take: Callable[[signal.Signals], None]) -> Iterator[None]:
     """Only the main thread is ever asked."""
     here = threading.current_thread() is threading.main_thread()
-    wanted = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP) if here else ()
+    wanted = ending_signals() if here else ()
     for number in wanted:
         loop.add_signal_handler(number, partial(take, number))
     try:

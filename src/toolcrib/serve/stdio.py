@@ -18,6 +18,7 @@ from . import rpc
 from ._pipe import Inlet, Lines, Outbox
 from .crib import Crib, Pause
 from .elicit import AsksClient
+from .ending import ending_signals
 from .mcp import McpHandler
 from .rpc import INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR, JsonObject
 
@@ -187,7 +188,7 @@ class StdioServer:
     def _signals(self) -> Iterator[None]:
         """End in good order when asked to. Only the main thread is ever asked."""
         here = threading.current_thread() is threading.main_thread()
-        wanted = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP) if here else ()
+        wanted = ending_signals() if here else ()
         for number in wanted:
             self._loop.add_signal_handler(number, partial(self._signalled, number))
         try:
