@@ -4,7 +4,6 @@ import os
 import re
 import stat
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -12,6 +11,7 @@ from typing import Any, NamedTuple
 
 from ..core.jsontext import dump_ascii
 from ..sandbox.scratch import remove_tree
+from ..sandbox.temporary import temporary_directory
 from ..store.artifacts import ArtifactFiles
 from ..store.blobs import Blobs, remove
 from ..store.home import Home
@@ -96,7 +96,7 @@ def _caches(home: Home) -> Iterator[Leftover]:
 def _scratch() -> Iterator[Leftover]:
     """This user's scratch directories whose runtime is gone."""
     living = living_runtimes()
-    for path, seen in _entries(tempfile.gettempdir()):
+    for path, seen in _entries(temporary_directory()):
         name = _SCRATCH.fullmatch(os.path.basename(path))
         if name is None or not stat.S_ISDIR(seen.st_mode) or seen.st_uid != os.getuid():
             continue
@@ -108,7 +108,7 @@ def living_runtimes() -> frozenset[str]:
     """The ids of the runtimes that have a watcher, or a process that carries their mark."""
     if not os.path.isdir("/proc/self"):  # nobody to ask: a scratch directory used within the day speaks for one
         young = time.time() - _UNSEEN_SECONDS
-        used = [os.path.basename(path) for path, seen in _entries(tempfile.gettempdir()) if seen.st_mtime > young]
+        used = [os.path.basename(path) for path, seen in _entries(temporary_directory()) if seen.st_mtime > young]
         return frozenset(name[1] for name in map(_SCRATCH.fullmatch, used) if name)
     living = set()
     for pid in filter(str.isdigit, os.listdir("/proc")):
