@@ -322,6 +322,9 @@ def tries(what: str) -> str:
         pass
     try:
         pathlib.Path("written-by-" + what).write_text("x")
+    except OSError:
+        pass
+    try:
         return pathlib.Path({str(place.root)!r}, "secret").read_text()
     except OSError as exc:
         return type(exc).__name__
@@ -340,7 +343,7 @@ def reach() -> str:
     assert (result.error, result.metadata["sandbox"]) == (None, tier)
     assert result.data in ("PermissionError", "FileNotFoundError")
     assert not (place.root / "written").exists()
-    assert (place.workspace / "written-by-call").exists()
+    assert os.listdir(place.workspace) == []  # what it imported lives on between calls
 
 
 def test_run_command_is_confined_and_keeps_what_it_was_granted(place: Place, tier: str, cli: Any) -> None:

@@ -210,6 +210,22 @@ def test_a_tool_of_an_environment_elsewhere(sh: Shell, tmp_path: Path) -> None:
     assert said(sh(str(tool), grants=grants)) == f"{place}/v\n"
 
 
+def test_an_installation_that_a_link_leads_to_is_found_as_it_is_spelled(sh: Shell, tmp_path: Path) -> None:
+    """As where the directory of pyenv or nvm is a link to another disk."""
+    disk, home = tmp_path.resolve() / "disk", tmp_path.resolve() / "home"
+    (disk / "kit" / "bin").mkdir(parents=True)
+    (disk / "kit" / "lib").mkdir()
+    (disk / "kit" / "lib" / "word").write_text("yes\n")
+    program = disk / "kit" / "bin" / "says"
+    program.write_text(f'#!/bin/sh\ncat "{home}/kit/lib/word"\n')
+    program.chmod(0o755)
+    home.mkdir()
+    (home / "kit").symlink_to(disk / "kit")
+    path = f"{home}/kit/bin:/usr/bin:/bin"
+    grants = installations(path, str(home), str(sh.workspace))
+    assert said(sh("says", path=path, grants=grants)) == "yes\n"
+
+
 def test_npm_without_a_network(sh: Shell) -> None:
     sh.write("dep/package.json", '{"name":"dep","version":"1.0.0","main":"i.js"}')
     sh.write("dep/i.js", "module.exports = 'yes'")

@@ -44,7 +44,7 @@ _SECOND = "/var/tmp"
 _LEFT_OUT = ("/sys/devices/system/node", "/sys/fs/cgroup", "/sys/kernel/mm/transparent_hugepage")
 """Hardly a program looks there, and each of these costs every start something."""
 _PLACED = ("--ro-bind-fd",)
-"""What no link led to when the cage was made: nor does one at a start, whoever may have put one there since."""
+"""What no link leads to. Whatever one leads to is a link inside as well, and shows only what is shown anyway."""
 _OF_A_RUNTIME = re.compile(r"(.*/toolcrib-[^/]+)(?:/|$)")
 _MOST_KEPT = 64
 _SHORT = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC)
@@ -209,7 +209,8 @@ def _system(cage: Cage, tmp: str, home: str) -> Mounts:
             mounts["/etc"] = ("--ro-bind", etc, "/etc")
         for path in cage.readable:
             if not _is_in(path, [*own, *(each for each in mounts if mounts[each][0] != "--symlink")]):
-                mounts[path] = _PLACED
+                real = os.path.realpath(path)
+                mounts[path] = _PLACED if real == path else ("--symlink", real, path)
         if cage.proxy:
             mounts[cage.proxy] = ("--bind", cage.proxy, cage.proxy)
         mounts |= {path: _memory(path, _TEMPORARY_BYTES) for path in _private(home, [*own, *mounts])}

@@ -3,13 +3,13 @@
 import itertools
 import os
 import stat
-import tempfile
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ..core.errors import ToolError
 from ._beneath import FOLDER
+from .temporary import temporary_directory
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
@@ -29,7 +29,7 @@ class Scratch:
     """
 
     def __init__(self, owner: str, below: str = "") -> None:
-        own = os.path.join(os.path.realpath(tempfile.gettempdir()), f"toolcrib-{owner}")
+        own = os.path.join(os.path.realpath(temporary_directory()), f"toolcrib-{owner}")
         self.root = os.path.join(own, below) if below else own
         """Without links, so that no link needs to be followed on the way to what lies here."""
         self._aside = f"{own}/{below}-" if below else f"{own}/"
