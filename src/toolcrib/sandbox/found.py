@@ -7,8 +7,7 @@ REPOSITORY, LINK, LED, POINTED = "repository", "link", "led", "pointed"
 INSTALLED, STEPS, UNSEEN, OTHER = "installed", "steps", "unseen", "other"
 """Kinds: a git directory, of which only parts are protected; a link to what is protected; a link to what is not, but
 must lead nowhere else; what such a link or a setting leads to, and is protected for no other reason; what an
-installation makes; what git is in the middle of; what could not be looked
-through; all else."""
+installation makes; what git is in the middle of; what could not be looked through; all else."""
 OF_COMMANDS = (INSTALLED, STEPS)
 """What people make by typing commands, and such commands may change."""
 
