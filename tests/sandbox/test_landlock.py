@@ -263,7 +263,8 @@ def test_a_program_that_may_not_be_read_is_said_to_lie_outside(ground) -> None:
 
 
 def test_a_script_that_a_warm_worker_may_run_is_confined(ground) -> None:
-    """By whichever way it runs: with the rights of its cage, and a temporary directory of its own for each run."""
+    """By whichever way it runs: with the rights of its cage, but for the workspace, where what stays writes nothing, and
+    with a temporary directory of its own for each run."""
     script = ground.workspace / "script.py"
     script.write_text(
         f"#!{PYTHON}\n{TRY}import tempfile\nopen(os.environ['TMPDIR'] + '/mine', 'x').close()\n"
@@ -280,7 +281,7 @@ def test_a_script_that_a_warm_worker_may_run_is_confined(ground) -> None:
 
     ends = asyncio.run(twice())
     assert [end.stderr.text() for end in ends] == ["", ""]
-    assert [json.loads(end.stdout.head) for end in ends] == [["EACCES", "done", "ENETUNREACH", True]] * 2
+    assert [json.loads(end.stdout.head) for end in ends] == [["EACCES", "EACCES", "ENETUNREACH", True]] * 2
     assert ground.untouched()
 
 

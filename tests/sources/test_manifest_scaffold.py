@@ -112,7 +112,7 @@ def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         done = subprocess.run(step.argv, cwd=folder, capture_output=True, text=True, timeout=120)
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     workshop.fix_entrypoint(made.folder)
-    entrypoint = yamltext.load(str(folder / "tool.yaml")).value["entrypoint"]
+    entrypoint = yamltext.parse((folder / "tool.yaml").read_bytes(), "tool.yaml").value["entrypoint"]
     return folder, folder / entrypoint
 
 

@@ -155,7 +155,7 @@ def test_after_a_build_the_manifest_names_the_program(tmp_path: Path, text: str)
     changed = [(one, two) for one, two in zip(before, after, strict=True) if one != two]
     assert len(changed) == 1 and changed[0][1].split("#")[0].count('"one"') == 1
     assert changed[0][0].partition("#")[2] == changed[0][1].partition("#")[2]
-    assert yamltext.load(str(folder / "tool.yaml")).value["entrypoint"] == "one"
+    assert yamltext.parse((folder / "tool.yaml").read_bytes(), "tool.yaml").value["entrypoint"] == "one"
     assert (folder / "tool.yaml").stat().st_mode & 0o777 == 0o640
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one"]
     assert fix_entrypoint(str(folder)) is None
