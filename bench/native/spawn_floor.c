@@ -18,6 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define MOST_HANDED 64
+
 extern char **environ;
 
 static void fail(const char *what) {
@@ -47,11 +49,11 @@ static size_t drain(struct pollfd *pipe) {
 
 /* The words of one call, and in `handed` the descriptors among them, ended by -1. */
 static char **words_of(char **given, int *handed) {
-    static char *words[1024], numbers[8][16];
+    static char *words[1024], numbers[MOST_HANDED][16];
     int at = 0, count = 0;
     for (; given[at] && at < 1023; at++) {
         words[at] = given[at];
-        if (given[at][0] == '@' && count < 8) {
+        if (given[at][0] == '@' && count < MOST_HANDED) {
             handed[count] = open(given[at] + 1, O_RDWR);
             if (handed[count] < 0)
                 handed[count] = open(given[at] + 1, O_PATH);
@@ -67,7 +69,7 @@ static char **words_of(char **given, int *handed) {
 }
 
 static void call(const char *input, char **given) {
-    int handed[9];
+    int handed[MOST_HANDED + 1];
     char **argv = words_of(given, handed);
     int in[2], out[2], err[2], status;
     size_t sent = 0, got = 0;
