@@ -259,3 +259,94 @@ def test_what_runs_programs_in_a_submodule_or_a_worktree_is_as_it_was(
     assert planted(nested) == set()
     assert git("config", "--list", at=nested / "libs/sub") == before
     assert git("status", "--porcelain", at=nested / "tree") == ""
+
+
+def test_a_crowd_of_repositories_takes_no_shield_from_the_one_that_is_used(
+    tier: str, repository: Path, home: Path, git: Callable[..., str]
+) -> None:
+    before = {name: (repository / ".git" / name).read_bytes() for name in ("config", "HEAD")}
+    crowd = 'for i in $(seq 1 270); do mkdir -p "!$i/.git/objects" "!$i/.git/refs"; echo \'ref: refs/heads/m\' > "!$i/.git/HEAD"; done'
+    plant = "echo planted > .git/hooks/pre-commit; printf '[core]\\n\\tfsmonitor = ./planted\\n' >> .git/config; true"
+    nested = "mkdir -p sub && cd sub && git init -q . ; cd ..; echo planted > sub/.git/hooks/pre-commit; true"
+    run(repository, home, crowd, plant, nested)
+    assert {name: (repository / ".git" / name).read_bytes() for name in before} == before
+    assert not (repository / ".git" / "hooks" / "pre-commit").exists()
+    assert not (repository / "sub" / ".git" / "hooks" / "pre-commit").exists()
+
+
+def test_what_the_user_sets_meanwhile_stays_and_what_another_sets_with_it_does_not(
+    tier: str, repository: Path, home: Path, git: Callable[..., str]
+) -> None:
+    """Git puts a new file in the place of its settings, and takes away what held the old one."""
+    config = repository / ".git" / "config"
+    known = config.read_text()
+
+    async def main() -> list[Result]:
+        async with toolcrib.open(workspace=repository, home=home, approver=toolcrib.SaysYes()) as crib:
+            results = []
+            for more in ("", "printf '[core]\\n\\tfsmonitor = ./planted\\n' >> .git/config;"):
+                call = crib.call("run_command", {"command": f": > up; until [ -e go ]; do :; done; {more} rm up go"})
+                task = asyncio.create_task(call)
+                while not (repository / "up").exists():
+                    await asyncio.sleep(0.005)
+                for name in ("one", "two"):
+                    git("remote", "add", f"{name}{len(results)}", "https://example.org/x.git")
+                (repository / "go").touch()
+                results.append(await task)
+            return results
+
+    asyncio.run(main())
+    after = config.read_text()
+    assert "planted" not in after and after.startswith(known)
+    if tier == "bubblewrap":
+        assert '[remote "two0"]' in after
+
+
+def test_a_rebase_that_the_user_is_in_the_middle_of_goes_on(
+    tier: str, repository: Path, home: Path, git: Callable[..., str]
+) -> None:
+    """While a call runs that did not begin it; one with a program among its steps does not."""
+    (repository / "tools").mkdir()
+    (home / "tools").mkdir(exist_ok=True)
+    idle = home / "tools" / "idle"
+    idle.write_text(
+        '#!/bin/sh\n[ "$1" = description ] && echo \'{"name": "idle", "description": "Wait.", '
+        '"input_schema": {"type": "object"}}\' && exit\n: > up; until [ -e go ]; do :; done; rm up go\n'
+    )
+    idle.chmod(0o755)
+    (repository / "file").write_text("second\n")
+    git("commit", "-qam", "second")
+
+    async def while_it_waits(what: Callable[[], object]) -> None:
+        async with toolcrib.open(workspace=repository, home=home, approver=toolcrib.SaysYes()) as crib:
+            task = asyncio.create_task(crib.call("custom_tool_idle", {}))
+            while not (repository / "up").exists():
+                await asyncio.sleep(0.005)
+            what()
+            (repository / "go").touch()
+            assert (await task).success
+
+    steps = repository / ".git" / "rebase-merge"
+    asyncio.run(
+        while_it_waits(lambda: git("-c", "sequence.editor=sed -i 1s/pick/edit/", "rebase", "-q", "-i", "HEAD~1"))
+    )
+    assert steps.is_dir()
+    git("rebase", "--abort")
+    steps.mkdir()
+    asyncio.run(while_it_waits(lambda: None))
+    steps.rmdir()
+
+    def plant() -> None:
+        steps.mkdir()
+        (steps / "git-rebase-todo").write_text("pick 0123\nexec ./planted\n")
+
+    asyncio.run(while_it_waits(plant))
+    assert not steps.exists()
+
+
+def test_a_new_repository_that_git_tidied_up_stays(
+    tier: str, workspace: Path, home: Path, git: Callable[..., str]
+) -> None:
+    text = "git init -q new && cd new && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m first && git gc -q"
+    (result,) = run(workspace, home, text)
+    assert result.success and (workspace / "new" / ".git" / "info" / "refs").exists()

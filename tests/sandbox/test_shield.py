@@ -43,8 +43,8 @@ def test_what_is_protected_can_be_read_and_a_repository_be_worked_in(work: Path)
     make(work, ".git/config", ".git/objects/x", ".vscode/x", "src/.envrc", "src/main.py")
     assert list(shielded(work).items()) == [
         (".git", FIXED),
-        (".vscode", READ_ONLY),
         (".git/config", READ_ONLY),
+        (".vscode", READ_ONLY),
         ("src/.envrc", READ_ONLY),
     ]
 

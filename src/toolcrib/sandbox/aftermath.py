@@ -20,8 +20,9 @@ from ._beneath import holding, is_below
 from .beforehand import GONE, Identity, Seen, Was, before, identity
 from .cage import BUBBLEWRAP, UNCONFINED, Cage
 from .finding import TakesLong, find, whereabouts
-from .found import INSTALLED, OF_COMMANDS, POINTED, REPOSITORY, UNSEEN, Place
-from .repository import is_plain
+from .found import INSTALLED, OF_COMMANDS, POINTED, REPOSITORY, STEPS, UNSEEN, Place
+from .git_directory import is_settings
+from .repository import adds_nothing, are_plain_steps, is_plain
 
 _MANY = 64
 """So many new ones are moved one by one; more, with all that lies beside them."""
@@ -160,7 +161,7 @@ def put_aside(
     """
     workspace, done = seen.workspace, [] if done is None else done
     places = {place.path: place for place in find(workspace, until=until)}
-    places |= {path: then.place for path, then in seen.places.items() if not seen.held or then.place.kind == POINTED}
+    places |= {path: then.place for path, then in seen.places.items() if not then.held or then.place.kind == POINTED}
     new: list[Place] = []
     told_of = {each.path for each in done}
     settled = {each.path for each in done if each.moved_to and not each.back}
@@ -179,13 +180,15 @@ def put_aside(
             continue
         if place.kind == UNSEEN:  # it cannot be said what in it is new
             done += [PutAside(place.path, "", place.why)] if was is None else []
-        elif was is not None and not seen.held:
+        elif was is not None and was.held and is_settings(place) and adds_nothing(workspace, place.path, _text(was)):
+            continue  # git itself, or the user by way of it: it writes a new file for each change
+        elif was is not None and (not was.held or _lost_its_hold(workspace, was)):
             told = _put_back(seen, was, into)
             if told is not None:
                 done.append(told)
                 if told.moved_to and not told.back:
                     settled.add(place.path)
-        elif was is None and place.kind == REPOSITORY and is_plain(workspace, place.path):
+        elif was is None and _is_ordinary(workspace, place):
             settled.add(place.path)
         elif place.kind != INSTALLED and (was is None or _is_another(seen, place, was.identity)):
             new.append(place)
@@ -194,6 +197,13 @@ def put_aside(
         raise TakesLong
     done += _moved_together(workspace, new, into) if len(new) > _MANY else _moved(workspace, new, into)
     return done
+
+
+def _is_ordinary(workspace: str, place: Place) -> bool:
+    """Whether something new may stay: whoever made it, perhaps the user, made nothing that runs or leads elsewhere."""
+    if place.kind == STEPS:
+        return are_plain_steps(workspace, place.path)
+    return place.kind == REPOSITORY and is_plain(workspace, place.path)
 
 
 def _lies_in(path: str, directories: set[str]) -> bool:
@@ -259,6 +269,20 @@ def _is_another(seen: Seen, place: Place, was: Identity) -> bool:
     if was[2] == stat.S_IFLNK or now[2] == stat.S_IFLNK:
         return was[2:] != now[2:]
     return seen.held and was != now
+
+
+def _lost_its_hold(workspace: str, was: Was) -> bool:
+    """Whether a file that was held is another one now. Whoever puts a new file into its place, as editors and git do,
+    takes away what held it, and then the program may have written as well.
+    """
+    if was.identity[2] != stat.S_IFREG or was.entries is None or originals.unchanged(workspace, was.entries):
+        return False
+    return is_settings(was.place) or identity(workspace, was.place.path) != was.identity
+
+
+def _text(was: Was) -> bytes:
+    kept = (was.entries or {}).get(was.place.path)
+    return (kept and kept.content) or b""
 
 
 def _repository_back(seen: Seen, was: Was, into: Callable[[], str]) -> PutAside | None:

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from . import originals
 from .finding import TakesLong, find
-from .found import INSTALLED, REPOSITORY, UNSEEN, Place
+from .found import INSTALLED, REPOSITORY, UNSEEN, Place, claim, is_spelled_out
 from .originals import Entries, Stamp
-from .protected import LAST_NAMES, fold
+from .shield import MOST
 
 _MOST_BYTES = 8 << 20
 """Of what is kept of one workspace."""
@@ -23,7 +23,6 @@ _MOST_COMPARED = 4096
 """Of those that were there before. More are not made by hand, and what is new beside them is found all the same."""
 _ALWAYS_COMPARED = _MOST_BYTES // originals.MOST_BYTES
 _MOST_KNOWN = 8
-_SPELLED_OUT = frozenset(LAST_NAMES)
 
 Identity = tuple[int, int, int, str]
 
@@ -39,6 +38,8 @@ class Was(NamedTuple):
     """All that was there, where a program could change it."""
     stamps: dict[str, Stamp] | None = None
     """Where that was too much to keep."""
+    held: bool = False
+    """The program could not change it: if another is there now, somebody else moved it away."""
 
 
 class Seen(NamedTuple):
@@ -47,7 +48,7 @@ class Seen(NamedTuple):
     workspace: str
     writable: tuple[str, ...]
     held: bool
-    """What was there could not be changed; if it is another one now, somebody moved it away."""
+    """The nearest of what was there could not be changed."""
     places: Mapping[str, Was] = MappingProxyType({})
     installs: bool = False
     """What installations make, the program may change."""
@@ -74,8 +75,8 @@ def before(
         compared = _first(found)
         if len(compared) < len(found):
             beyond = frozenset(place.path for place in found) - {place.path for place in compared}
-    looks = _identities if held else _originals
-    return Seen(workspace, tuple(writable), held, looks(workspace, compared, until), installs, beyond)
+    shielded = frozenset(place.path for place in sorted(found, key=claim)[:MOST]) if held else frozenset[str]()
+    return Seen(workspace, tuple(writable), held, _originals(workspace, compared, shielded, until), installs, beyond)
 
 
 def _first(found: Sequence[Place]) -> list[Place]:
@@ -90,35 +91,17 @@ def _first(found: Sequence[Place]) -> list[Place]:
         for place in found:
             above, _, name = place.path.rpartition("/")
             beside[above] += 1
-            if beside[above] <= _CROWD or name in _SPELLED_OUT:
+            if beside[above] <= _CROWD or is_spelled_out(name):
                 some.append(place)
         found = some
-    return sorted(found, key=_claim)[:_MOST_COMPARED]
-
-
-def _claim(place: Place) -> tuple[int, int]:
-    """How far away it is, and how soon it is run. What lies in a git directory is as near as that is."""
-    outside, git, _ = f"/{place.path}/".partition("/.git/")
-    name = place.path.rpartition("/")[2]
-    if git:
-        return outside.count("/"), 0 if fold(name) == name else 2
-    return outside.count("/") - 2, 1 if name in _SPELLED_OUT else 2
+    return sorted(found, key=claim)[:_MOST_COMPARED]
 
 
 _known: dict[str, dict[str, Entries]] = {}
 """What was read last of each place in a workspace, so that it need not be read again."""
 
 
-def _identities(workspace: str, found: Sequence[Place], until: float) -> dict[str, Was]:
-    places: dict[str, Was] = {}
-    for place in found:
-        if time.monotonic() > until:
-            raise TakesLong
-        places[place.path] = Was(place, identity(workspace, place.path))
-    return places
-
-
-def _originals(workspace: str, found: Sequence[Place], until: float) -> dict[str, Was]:
+def _originals(workspace: str, found: Sequence[Place], shielded: frozenset[str], until: float) -> dict[str, Was]:
     known = _known.pop(workspace, {})
     read: dict[str, Entries] = {}
     places: dict[str, Was] = {}
@@ -127,9 +110,12 @@ def _originals(workspace: str, found: Sequence[Place], until: float) -> dict[str
         if time.monotonic() > until:
             _remember(workspace, known | read)
             raise TakesLong
-        was = Was(place, identity(workspace, place.path))
+        was = Was(place, identity(workspace, place.path), held=place.path in shielded)
         if place.kind == REPOSITORY:  # of which only parts are protected, and found as places themselves
             places[place.path] = was._replace(entries={})
+            continue
+        if was.held and was.identity[2] != stat.S_IFREG:  # what others change in it meanwhile is their own affair
+            places[place.path] = was
             continue
         entries = None
         if place.kind not in (INSTALLED, UNSEEN) and room > 0:

@@ -34,6 +34,11 @@ def is_git_directory(listed: Listed) -> bool:
     return "HEAD" in listed and ("commondir" in listed or ("objects" in listed and "refs" in listed))
 
 
+def is_settings(place: Place) -> bool:
+    """Whether it is a file of settings, which git writes anew whenever one changes."""
+    return place.why == _WHY_GIT and fold(place.path.rpartition("/")[2]) in ("config", "config.worktree")
+
+
 def sorted_out(path: str, listed: Listed, way: str) -> Inside:
     """What is protected among the names in a directory of git's."""
     each = [(f"{path}/{name}", listed[name]) for name in sorted(listed)]
@@ -66,7 +71,7 @@ def part(path: str, kind: int) -> Inside:
             return Inside(below=((path, REMOTES),))
         if name in _WRITTEN_THROUGH:
             return Inside(below=((path, LINKS),))
-    if name == "config":
+    if name in ("config", "config.worktree"):
         return Inside((Place(path, _WHY_GIT),), ((path, SETTINGS),))
     if name in _GIT:
         return Inside((Place(path, _WHY_GIT),))

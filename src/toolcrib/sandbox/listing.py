@@ -3,6 +3,7 @@
 import itertools
 import os
 import stat
+import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -12,6 +13,8 @@ from ._beneath import FOLDER, descend
 MOST_NAMES = 100_000
 """Listing them takes a third of a second. In a fuller directory some are tried, as they are usually written."""
 _TO_LIST = 0o500
+_turn = threading.Lock()
+"""Two who unlock one directory would each take the other's rights for those that it had."""
 
 
 class Names(NamedTuple):
@@ -83,11 +86,12 @@ def _unlocked(workspace: str, path: str) -> Iterator[str]:
         os.close(top)
     try:
         opened = f"/proc/self/fd/{directory}"
-        mode = stat.S_IMODE(os.fstat(directory).st_mode)
-        os.chmod(opened, mode | _TO_LIST)
-        try:
-            yield opened
-        finally:
-            os.chmod(opened, mode)
+        with _turn:
+            mode = stat.S_IMODE(os.fstat(directory).st_mode)
+            os.chmod(opened, mode | _TO_LIST)
+            try:
+                yield opened
+            finally:
+                os.chmod(opened, mode)
     finally:
         os.close(directory)

@@ -130,9 +130,20 @@ class Processes:
         return await self._unhurried.look(cage.workspace, partial(aftermath.before, cage), unwanted=aftermath.forget)
 
     async def _look_after(self, seen: "Seen | None", mark: str) -> None:
-        if self._aftermath is not None and seen is not None:
-            done: list[PutAside] = []
-            await self._unhurried.look(seen.workspace, partial(self._aftermath.after, seen, mark, done))
+        """To its end, also when the call is given up meanwhile: whoever is told of that is told what was found, too."""
+        if self._aftermath is None or seen is None:
+            return
+        done: list[PutAside] = []
+        look = self._unhurried.look(seen.workspace, partial(self._aftermath.after, seen, mark, done))
+        looking, given_up = asyncio.ensure_future(look), False
+        while not looking.done():
+            try:
+                await asyncio.shield(looking)
+            except asyncio.CancelledError:
+                given_up = True
+        if given_up:
+            raise asyncio.CancelledError
+        looking.result()
 
     def lend(self, command: Command, *, key: Hashable, marks: Callable[[], str]) -> "Loan":
         """A program for one call that stays running for the next.

@@ -6,6 +6,7 @@ Only what is known to be harmless passes: a name, a setting or a form of value t
 import os
 import re
 import stat
+from collections.abc import Iterator
 
 from ._beneath import FOLDER, holding
 
@@ -13,6 +14,12 @@ _FILES = frozenset(
     ("HEAD", "config", "description", "index", "packed-refs", "shallow", "ORIG_HEAD", "FETCH_HEAD", "COMMIT_EDITMSG")
 )
 _DIRECTORIES = frozenset(("branches", "hooks", "info", "logs", "objects", "refs"))
+_STRATEGIES = frozenset(("ort", "recursive", "resolve", "octopus", "ours", "subtree"))
+_STEP = re.compile(
+    r"(?:#.*)?|(?:p|pick|r|reword|e|edit|s|squash|f|fixup|d|drop|l|label|t|reset|m|merge|u|update-ref|revert|b|break|noop)"
+    r"(?:\s.*)?"
+)
+"""What git may have to do in a rebase, but `exec`: that runs whatever stands behind it."""
 _MOST_NAMES = 64
 _MOST_WRITTEN = 2000
 """Of logs and of references, in one directory, and so many directories: one for each branch."""
@@ -54,6 +61,42 @@ def is_plain(workspace: str, path: str) -> bool:
         return False
 
 
+def are_plain_steps(workspace: str, path: str) -> bool:
+    """Whether what git is in the middle of, at this path, runs nothing and leads nowhere else when git goes on."""
+    try:
+        with holding(workspace, path) as (above, name):
+            kinds = _kinds(above, name, _MOST_NAMES)
+            if any(kind != stat.S_IFREG for kind in kinds.values()):
+                return False
+            todo = [each for each in kinds if each.startswith("git-rebase-todo") or each in ("todo", "done")]
+            steps = [line for each in todo for line in _content(above, f"{name}/{each}").split("\n")]
+            strategy = _content(above, f"{name}/strategy").strip() if "strategy" in kinds else "ort"
+    except (OSError, UnicodeDecodeError):
+        return False
+    return strategy in _STRATEGIES and all(_STEP.fullmatch(step) for step in steps)
+
+
+def adds_nothing(workspace: str, path: str, was: bytes) -> bool:
+    """Whether a file of settings says only what it said before, and what is known to be harmless."""
+    try:
+        with holding(workspace, path) as (above, name):
+            text = _content(above, name)
+        said = set(_said(was.decode()))
+    except (OSError, UnicodeDecodeError):
+        return False
+    return all(each in said or _is_plain_setting(*each) for each in _said(text))
+
+
+def _said(text: str) -> Iterator[tuple[str, str]]:
+    """Each line, with the one that begins its section."""
+    section = ""
+    for line in text.split("\n"):
+        if line.lstrip().startswith("["):
+            section = line
+        if line:
+            yield section, line
+
+
 def _names_are_plain(top: int) -> bool:
     kinds = _kinds(top, ".", _MOST_NAMES)
     known = dict.fromkeys(_FILES, stat.S_IFREG) | dict.fromkeys(_DIRECTORIES, stat.S_IFDIR)
@@ -63,7 +106,7 @@ def _names_are_plain(top: int) -> bool:
     return (
         not inside.get("branches")  # an old form of remotes
         and all(name.endswith(".sample") and kind == stat.S_IFREG for name, kind in inside.get("hooks", {}).items())
-        and inside.get("info", {}).items() <= {("exclude", stat.S_IFREG)}
+        and inside.get("info", {}).items() <= {("exclude", stat.S_IFREG), ("refs", stat.S_IFREG)}
         and all(name not in kinds or _has_no_link(top, name) for name in ("logs", "refs"))
     )
 
@@ -102,15 +145,13 @@ def _content(top: int, name: str) -> str:
 
 
 def _is_plain_config(text: str) -> bool:
-    section = ""
-    for line in text.split("\n"):
-        if not line:
-            continue
-        if begun := _SECTION.fullmatch(line):
-            section = begun[1] or begun[2]
-            continue
-        setting = _SETTING.fullmatch(line)
-        form = _SETTINGS.get((section, setting[1].lower())) if setting else None
-        if setting is None or form is None or not form.fullmatch(setting[2]):
-            return False
-    return True
+    return all(_is_plain_setting(section, line) for section, line in _said(text))
+
+
+def _is_plain_setting(section: str, line: str) -> bool:
+    begun = _SECTION.fullmatch(section)
+    if begun is None or line == section:
+        return begun is not None
+    setting = _SETTING.fullmatch(line)
+    form = _SETTINGS.get((begun[1] or begun[2], setting[1].lower())) if setting else None
+    return setting is not None and form is not None and form.fullmatch(setting[2]) is not None

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ._beneath import is_below
 from .cage import BUBBLEWRAP, Cage
 from .finding import find
-from .found import LED, OF_COMMANDS, REPOSITORY, UNSEEN
+from .found import LED, OF_COMMANDS, REPOSITORY, UNSEEN, claim
 from .grantable import KEYS
 
 MOST = 256
@@ -35,7 +35,7 @@ def shields(cage: Cage) -> Iterator[Shield]:
     if not cage.workspace_writable:
         return
     count = 0
-    for place in find(cage.workspace):
+    for place in sorted(find(cage.workspace), key=claim):
         if place.kind in (LED, UNSEEN) or (cage.installs and place.kind in OF_COMMANDS):
             continue
         path = f"{cage.workspace}/{place.path}"
