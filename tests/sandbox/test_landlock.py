@@ -225,6 +225,38 @@ def test_a_settings_file_of_the_system_that_was_replaced_is_the_new_one(ground, 
     assert ground.sh(f"cat {ground.secret}").stdout.text() == "another"
 
 
+def test_what_is_granted_for_reading_and_was_replaced_is_the_new_one(ground, monkeypatch) -> None:
+    """A file at once; a directory after a moment, and until then the one that it was is held."""
+    monkeypatch.setattr(landlock, "_SYSTEM_SECONDS", 600.0)
+    granted = ground.outside / "granted"
+    granted.mkdir()
+    (granted / "note").write_text("first\n")
+
+    def said() -> str:
+        return ground.sh(f"cat {granted}/note {ground.secret}", readable=(str(granted), ground.secret)).stdout.text()
+
+    assert said() == "first\nas it was"
+    granted.rename(f"{granted}.old")
+    granted.mkdir()
+    (granted / "note").write_text("second\n")
+    assert said() == "as it was"
+    monkeypatch.setattr(landlock, "_SYSTEM_SECONDS", 0.0)
+    assert said() == "second\nas it was"
+    monkeypatch.setattr(landlock, "_SYSTEM_SECONDS", 600.0)
+    os.rename(ground.secret, f"{ground.secret}.old")
+    Path(ground.secret).write_text("another")
+    assert said() == "second\nanother"
+
+
+def test_no_more_directories_are_known_than_it_takes(ground, monkeypatch) -> None:
+    monkeypatch.setattr(landlock, "_MOST_DIRECTORIES", 3)
+    places = [ground.outside / f"place-{number}" for number in range(5)]
+    for place in places:
+        place.mkdir()
+        assert ground.sh(f"ls {place} && echo seen", readable=(str(place),)).stdout.text() == "seen\n"
+        assert len(landlock._directories) <= 3
+
+
 def test_calls_do_not_see_each_others_temporary_files(ground) -> None:
     async def both() -> tuple[Completed, Completed]:
         sandbox = Confined(ground.yard.sandbox, ground.cage())

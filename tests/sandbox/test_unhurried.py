@@ -83,6 +83,26 @@ def test_one_that_nobody_waits_for_is_made_to_its_end_and_passed_on() -> None:
     assert unwanted == ["seen"]
 
 
+def test_one_that_is_not_passed_on_is_waited_for_by_whoever_gave_it_up() -> None:
+    looking = Looking(long=True)
+
+    async def story() -> None:
+        task = asyncio.ensure_future(Unhurried().look("/work", looking))
+        while not looking.begun.is_set():
+            await asyncio.sleep(0)
+        for _ in range(3):  # however often
+            task.cancel()
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+        assert not task.done()
+        looking.go_on.set()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(story())
+    assert len(looking.by) == 2
+
+
 def test_what_goes_wrong_in_a_thread_is_raised() -> None:
     def fails(*, until: float) -> str:
         if until < float("inf"):

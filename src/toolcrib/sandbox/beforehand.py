@@ -110,22 +110,24 @@ def _originals(workspace: str, found: Sequence[Place], shielded: frozenset[str],
         if time.monotonic() > until:
             _remember(workspace, known | read)
             raise TakesLong
-        was = Was(place, identity(workspace, place.path), held=place.path in shielded)
+        last = known.get(place.path, {})
+        same = originals.unchanged(workspace, last)
+        now = _identity_of(last[place.path]) if same else identity(workspace, place.path)
+        held = place.path in shielded
         if place.kind == REPOSITORY:  # of which only parts are protected, and found as places themselves
-            places[place.path] = was._replace(entries={})
+            places[place.path] = Was(place, now, {}, held=held)
             continue
-        if was.held and was.identity[2] != stat.S_IFREG:  # what others change in it meanwhile is their own affair
-            places[place.path] = was
+        if held and now[2] != stat.S_IFREG:  # what others change in it meanwhile is their own affair
+            places[place.path] = Was(place, now, held=held)
             continue
         entries = None
         if place.kind not in (INSTALLED, UNSEEN) and room > 0:
-            last = known.get(place.path, {})
-            entries = last if originals.unchanged(workspace, last) else originals.kept(workspace, place.path, last)
+            entries = last if same else originals.kept(workspace, place.path, last)
         if entries is not None:
             room -= sum(len(entry.content or b"") for entry in entries.values())
             read[place.path] = entries
         stamps = originals.stamps(workspace, place.path) if entries is None else None
-        places[place.path] = was._replace(entries=entries, stamps=stamps)
+        places[place.path] = Was(place, now, entries, stamps, held)
     _remember(workspace, read)
     return places
 
@@ -145,3 +147,10 @@ def identity(workspace: str, path: str) -> Identity:
     except OSError:
         return GONE
     return now.st_dev, now.st_ino, stat.S_IFMT(now.st_mode), target
+
+
+def _identity_of(entry: originals.Entry) -> Identity:
+    """The same, of what is as it was when it was read."""
+    device, inode, *_ = entry.stamp
+    target = os.fsdecode(entry.content or b"") if stat.S_ISLNK(entry.mode) else ""
+    return device, inode, stat.S_IFMT(entry.mode), target

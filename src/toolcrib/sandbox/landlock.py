@@ -26,11 +26,14 @@ from .spawn import Start, start
 from .sweep import TRUSTED_RANGE_SECONDS, newest_pid
 
 _SYSTEM_SECONDS = 1.0
-"""How long it may take until a settings file of the system that was replaced is the new one to programs."""
+"""How long it may take until what was replaced is the new one to programs: a settings file of the system, or a
+directory that a tool may read. Such are replaced rarely, and each look costs every start something."""
+_MOST_DIRECTORIES = 1000
 
 Identity = tuple[int, int] | None
 _starters = Starters()
 _system: tuple[float, tuple[Identity, ...]] = (0.0, ())
+_directories: dict[str, tuple[float, Identity]] = {}
 
 
 def start_restricted(cage: Cage, about: Start, *, tmp: str, held: bool = False) -> int:
@@ -50,10 +53,11 @@ def start_restricted(cage: Cage, about: Start, *, tmp: str, held: bool = False) 
             raise ToolError(f"{exc}; or it lies where its sandbox does not let it read", before_effect=True) from None
 
     # Rules hold what a path leads to, not the path: where that is something else than it was, they are made again.
-    paths = (tmp, cage.workspace, *cage.writable, *cage.readable)
+    paths = (tmp, cage.workspace, *cage.writable)
     # A temporary directory goes by another name in each call, and is the same one.
     place = os.path.dirname(tmp)
-    key = (place, cage._replace(bounds=Bounds()), _system_identities(), *map(_identity, paths))
+    found = (_system_identities(), *map(_identity, paths), *map(_identity_to_read, cage.readable))
+    key = (place, cage._replace(bounds=Bounds()), *found)
     return _starters.start(key, lambda: _prepared(cage, tmp), begin, held=held)
 
 
@@ -130,6 +134,18 @@ def _identity(path: str) -> Identity:
     except OSError:
         return None
     return seen.st_dev, seen.st_ino
+
+
+def _identity_to_read(path: str) -> Identity:
+    known = _directories.get(path)
+    if known is not None and time.monotonic() - known[0] < _SYSTEM_SECONDS:
+        return known[1]
+    found = _identity(path)
+    if os.path.isdir(path):
+        if len(_directories) >= _MOST_DIRECTORIES:
+            _directories.clear()
+        _directories[path] = time.monotonic(), found
+    return found
 
 
 def _system_identities() -> tuple[Identity, ...]:

@@ -60,12 +60,13 @@ def stamps(workspace: str, path: str) -> dict[str, Stamp]:
 
 def unchanged(workspace: str, entries: Entries) -> bool:
     """Whether all of it is as it was, as far as stamps can tell; a glance at each tells, also that no name is new."""
-    if not entries:
+    try:
+        for path, entry in entries.items():
+            if not entry.settled or entry.stamp != _stamp(os.lstat(f"{workspace}/{path}")):
+                return False
+    except OSError:
         return False
-    for path, entry in entries.items():
-        if not entry.settled or (seen := _look(f"{workspace}/{path}")) is None or entry.stamp != _stamp(seen):
-            return False
-    return True
+    return bool(entries)
 
 
 def kept(workspace: str, path: str, known: Entries) -> Entries | None:

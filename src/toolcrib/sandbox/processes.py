@@ -134,16 +134,7 @@ class Processes:
         if self._aftermath is None or seen is None:
             return
         done: list[PutAside] = []
-        look = self._unhurried.look(seen.workspace, partial(self._aftermath.after, seen, mark, done))
-        looking, given_up = asyncio.ensure_future(look), False
-        while not looking.done():
-            try:
-                await asyncio.shield(looking)
-            except asyncio.CancelledError:
-                given_up = True
-        if given_up:
-            raise asyncio.CancelledError
-        looking.result()
+        await self._unhurried.look(seen.workspace, partial(self._aftermath.after, seen, mark, done))
 
     def lend(self, command: Command, *, key: Hashable, marks: Callable[[], str]) -> "Loan":
         """A program for one call that stays running for the next.

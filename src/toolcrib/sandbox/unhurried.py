@@ -32,8 +32,11 @@ class Unhurried:
         self._long: set[str] = set()
         """Workspaces of which the last look took long: the next one is not even begun at once."""
 
-    async def look(self, workspace: str, look: Look[T], *, unwanted: Callable[[T], None] = lambda _: None) -> T:
-        """What a look finds. It is made to its end, also when whoever wanted it is cancelled; then it is `unwanted`."""
+    async def look(self, workspace: str, look: Look[T], *, unwanted: Callable[[T], None] | None = None) -> T:
+        """What a look finds. It is made to its end, also when whoever wanted it is cancelled.
+
+        Then it is `unwanted`; without that, whoever wanted it is told only when the look is over.
+        """
         if workspace not in self._long:
             try:
                 return look(until=time.monotonic() + PATIENCE_SECONDS)
@@ -43,6 +46,8 @@ class Unhurried:
             looking = asyncio.get_running_loop().run_in_executor(None, partial(self._timed, workspace, look))
         except RuntimeError:  # there is no thread for it
             return self._timed(workspace, look)
+        if unwanted is None:
+            return await _to_its_end(looking)
         try:
             return await asyncio.shield(looking)
         except asyncio.CancelledError:
@@ -56,6 +61,18 @@ class Unhurried:
         finally:
             if time.monotonic() - began < PATIENCE_SECONDS:
                 self._long.discard(workspace)
+
+
+async def _to_its_end(looking: "asyncio.Future[T]") -> T:
+    given_up = False
+    while not looking.done():
+        try:
+            await asyncio.shield(looking)
+        except asyncio.CancelledError:
+            given_up = True
+    if given_up:
+        raise asyncio.CancelledError
+    return looking.result()
 
 
 def _pass_on(unwanted: Callable[[T], None], done: "asyncio.Future[T]") -> None:
