@@ -217,6 +217,7 @@ def test_a_settings_file_of_the_system_that_was_replaced_is_the_new_one(ground, 
     paths = (*system.readable_paths(), ground.secret)
     monkeypatch.setattr(system, "readable_paths", lambda: paths)
     monkeypatch.setattr(landlock, "_system", (0.0, ()))
+    monkeypatch.setattr(landlock, "_SYSTEM_SECONDS", 600.0)
     assert ground.sh(f"cat {ground.secret}").stdout.text() == "as it was"
     os.rename(ground.secret, f"{ground.secret}.old")
     Path(ground.secret).write_text("another")
