@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from ._beneath import is_below
+from .leads import steps
 from .protected import fold, why_protected
 
 _NEVER = ("/proc", "/sys", "/dev")
@@ -25,7 +26,6 @@ KEYS = tuple(tuple(path.split("/")) for path in _KEPT.split())
 _SHELVES = ("tools", "skills")
 """What in our own directory is there for tools to read."""
 _LONGEST = 1024
-_MOST_LINKS = 40  # as Linux has it
 
 Written = Callable[[], Iterable[str]]
 """Says which places tools may write to. Asked only where there is a link."""
@@ -88,26 +88,12 @@ class Grounds(NamedTuple):
 
 def _unplanted(path: str, written: Written) -> str:
     """Where a path leads; nothing when a link on its way lies where a tool can have put it."""
-    here, todo, links = "/", path.split("/")[::-1], 0
-    while todo:
-        name = todo.pop()
-        if name in ("", "."):
-            continue
-        if name == "..":
-            here = os.path.dirname(here)
-            continue
-        below = os.path.join(here, name)
-        try:
-            target = os.readlink(below)
-        except OSError:  # no link, or nothing
-            here = below
-            continue
-        links += 1
-        if links > _MOST_LINKS or any(is_below(here, os.path.realpath(place)) for place in written()):
+    for step in steps("/", path):
+        if step.is_end:
+            return step.path
+        if any(is_below(os.path.dirname(step.path), os.path.realpath(place)) for place in written()):
             return ""
-        here = "/" if target.startswith("/") else here
-        todo += target.split("/")[::-1]
-    return here
+    return ""
 
 
 def too_wide(real: str, *, home: str, own: str) -> str:
