@@ -1,5 +1,6 @@
 """A small client of the gRPC service, for programs in Python."""
 
+import asyncio
 import os
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
@@ -203,7 +204,15 @@ def _readable() -> Iterator[None]:
     try:
         yield
     except grpc.aio.AioRpcError as exc:
+        if exc.code() == grpc.StatusCode.CANCELLED and _is_given_up():
+            raise asyncio.CancelledError from None
         said = dict(exc.trailing_metadata() or ())
         code = said.get(CODE_KEY) or _CODES.get(exc.code(), "EXECUTION_ERROR")
         details = {"retry_after": float(said[RETRY_KEY])} if RETRY_KEY in said else None
         raise ToolcribError(exc.details() or exc.code().name, code=str(code), details=details) from None
+
+
+def _is_given_up() -> bool:
+    """Whether whoever waits here was cancelled: at times the library forgets that, and says that the other side did."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
