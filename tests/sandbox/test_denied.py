@@ -41,11 +41,31 @@ def commands(errors: str, cage: Cage = CAGE) -> list[str]:
         "fatal: unable to access 'https://example.com/x.git/': Could not resolve host: example.com",
         "ssh: Could not resolve hostname example.com: Name or service not known",
         "Os { code: 101, kind: NetworkUnreachable } (os error 101)",
+        "curl: (7) Failed to connect to localhost port 3000 after 0 ms: Couldn't connect to server",
+        "Error: connect ECONNREFUSED 127.0.0.1:3000",
+        "ConnectionRefusedError: [Errno 111] Connection refused",
+        "could not connect to server: is it running on that host",
     ],
 )
 def test_a_program_without_a_network(said: str) -> None:
     [hint] = hints("fetch", CAGE, failed(said))
     assert hint == Hint("network", hint.message, "toolcrib grant fetch network") and hint.message
+
+
+@pytest.mark.parametrize("code", [4, 6, 7, 56])
+def test_one_that_came_nowhere_without_a_word(code: int) -> None:
+    """As `wget -q` and `curl -s` do."""
+    [hint] = hints("fetch", CAGE, failed(" \n", code=code))
+    assert hint == Hint("network", hint.message, "toolcrib grant fetch network")
+    [hint] = hints("fetch", CAGE._replace(tier=BUBBLEWRAP, hosts=("example.com",)), failed("", code=code))
+    assert hint == Hint("network", hint.message, "toolcrib grant fetch network HOST")
+    assert hints("fetch", CAGE, failed("", output="3 found", code=code)) == []
+    assert hints("fetch", CAGE._replace(network=True), failed("", code=code)) == []
+
+
+def test_other_silence_is_no_refusal() -> None:
+    """A test that is false, a search that finds nothing."""
+    assert hints("fetch", CAGE, failed("", code=1)) == []
 
 
 def test_one_that_has_the_network_is_told_nothing_about_it() -> None:

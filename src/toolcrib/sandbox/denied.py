@@ -35,9 +35,12 @@ _NETWORK = re.compile(
     r"|(?:could not|couldn't|cannot|can't|unable to|failed to) resolve|name or service not known"
     r"|nodename nor servname|connect EACCES|network is down|dial (?:tcp|udp).{0,200}(?:unreachable|denied|no such host)"
     r"|socket: (?:permission denied|operation not permitted|network is unreachable)|errno 101|os error 101"
-    r"|failed to lookup address|unknown ?host",
+    r"|failed to lookup address|unknown ?host|connection refused|ECONNREFUSED|could ?n[o']t connect|failed to connect"
+    r"|errno 111|os error 111",
     re.IGNORECASE,
 )
+_WITHOUT_A_WORD = (4, 6, 7, 56)
+"""With which `wget -q` and `curl -s` end that came nowhere."""
 _PROXY = re.compile(r"(?:proxy|tunnel|CONNECT).{0,80}\b403\b|\b403\b.{0,80}(?:proxy|tunnel|CONNECT)", re.IGNORECASE)
 _REFUSED = re.compile(
     r"permission denied|operation not permitted|read-only file system|\bE(?:ACCES|PERM|ROFS)\b|resource busy|\bEBUSY\b"
@@ -78,7 +81,8 @@ def hints(tool: str, cage: Cage, done: Completed, *, said: str = "") -> list[Hin
     if cage.tier in UNCONFINED or not (done.code or said):
         return []
     text = "\n".join((said[-_LOOKED_AT:], _end(done.stderr), _end(done.stdout)))
-    found = dict.fromkeys(_of_network(tool, cage, text))
+    silent = done.code in _WITHOUT_A_WORD and not text.strip()
+    found = dict.fromkeys(_of_network(tool, cage, text, silent=silent))
     for hint in (*_of_words(tool, cage, text), *_of_paths(tool, cage, text)):
         found[hint] = None
     return list(found)[:_MOST_HINTS]
@@ -130,16 +134,16 @@ def _end(stream: Captured) -> str:
     return (stream.head + stream.tail)[-_LOOKED_AT:].decode("utf-8", "replace")
 
 
-def _of_network(tool: str, cage: Cage, text: str) -> Iterator[Hint]:
+def _of_network(tool: str, cage: Cage, text: str, *, silent: bool) -> Iterator[Hint]:
     if cage.network:
         return
     if cage.hosts:
-        if _PROXY.search(text) or _NETWORK.search(text):
+        if silent or _PROXY.search(text) or _NETWORK.search(text):
             message = (
                 f"{tool} reaches only {', '.join(map(_shown, cage.hosts))}; the user can let it reach another host"
             )
             yield Hint("network", message, f"toolcrib grant {tool} network HOST")
-    elif _NETWORK.search(text):
+    elif silent or _NETWORK.search(text):
         yield Hint(
             "network", f"{tool} runs without a network; the user can give it one", f"toolcrib grant {tool} network"
         )
