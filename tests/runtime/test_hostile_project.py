@@ -406,3 +406,33 @@ def test_a_configuration_of_an_untrusted_project_counts_for_nothing(workspace: P
     before = build(workspace=workspace, home=home).config
     a_loosening_configuration(workspace, traps)
     assert build(workspace=workspace, home=home).config == before
+
+
+def test_directories_in_the_place_of_files_cost_no_descriptor(workspace: Path, home: Path) -> None:
+    """What reads them is told that they are none, and must not keep them open: a server would run out."""
+    names = (
+        ".git/config .git/HEAD .gitignore .ignore package.json pyproject.toml setup.py README.md AGENTS.md m.py"
+        " .toolcrib/config.yaml .toolcrib/policy.yaml .toolcrib/tools/t/tool.yaml .toolcrib/skills/s/SKILL.md"
+        " .claude/skills/s/SKILL.md"
+    )
+    for name in names.split():
+        (workspace / name).mkdir(parents=True)
+    calls: dict[str, dict[str, str]] = {
+        "read_file": {"path": "m.py"}, "write_file": {"path": "m.py", "content": "x"},
+        "edit_file": {"path": "m.py", "old_string": "a", "new_string": "b"}, "delete_file": {"path": "m.py"},
+        "file_info": {"path": "m.py"}, "grep": {"pattern": "x"}, "glob": {"pattern": "**"},
+        "get_project_overview": {}, "extract_conventions": {}, "run_command": {"command": "true"},
+    }  # fmt: skip
+
+    async def story() -> list[int]:
+        counts = []
+        for _ in range(4):
+            async with toolcrib.open(workspace=workspace, home=home, approver=toolcrib.SaysYes()) as crib:
+                for name, args in calls.items():
+                    await crib.call(name, args)
+                    await crib.call(name, args)
+            counts.append(len(os.listdir("/dev/fd")))
+        return counts
+
+    counts = asyncio.run(story())
+    assert counts[-1] == counts[1], counts

@@ -4,12 +4,13 @@ import errno
 import os
 import stat
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
 LOOK = getattr(os, "O_PATH", os.O_RDONLY | os.O_NONBLOCK) | os.O_CLOEXEC
 """To know what a thing is. With O_PATH that does not open it, so that a FIFO's other end notices nothing."""
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 FOLDER = LOOK | os.O_DIRECTORY
 """To reach what is in a directory, which need not be readable for that."""
 BY_KERNEL = sys.platform == "linux"
@@ -79,6 +80,14 @@ def holding(root: str, path: str) -> Iterator[tuple[int, str]]:
         yield folder, name
     finally:
         os.close(folder)
+
+
+def reading_in(folder: int) -> Callable[[str, int], int]:
+    """For `open`: reads a name in a directory, by no link, and waits for no pipe.
+
+    What turns out to be a directory is closed again; a descriptor that `open` is given stays open then.
+    """
+    return lambda name, _: os.open(name, _READ, dir_fd=folder)
 
 
 def is_below(real: str, directory: str) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, cast
 
 from ..core.errors import Refused, ToolError
 from ..core.workspace import Folder
-from ._beneath import FOLDER, LOOK
+from ._beneath import FOLDER, LOOK, reading_in
 from ._deliver import alone_in, deliver, directories
 from ._wording import not_regular, protected, readable_errors, shown_path
 from .places import Found, Places
@@ -159,9 +159,8 @@ class GuardedFiles:
 
     def _present(self, folder: int, name: str, old: Found, path: str) -> bytes:
         """What is in the file now, if this session knows it."""
-        fd = os.open(name, _READ | os.O_NOFOLLOW, dir_fd=folder)
-        with open(fd, "rb") as file:
-            seen = os.fstat(fd)
+        with open(name, "rb", opener=reading_in(folder)) as file:
+            seen = os.fstat(file.fileno())
             _check_readable(seen, old.owner, path)
             if seen.st_size > _LONGEST_CHANGED:
                 message = f"{shown_path(path)} has {seen.st_size} bytes, too many to change it; use run_command"

@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Iterator
 
-from ._beneath import holding, is_below
+from ._beneath import holding, is_below, reading_in
 
 _MOST_BYTES = 256 * 1024
 _SECTION = re.compile(r"\s*\[\s*([A-Za-z0-9.-]+)\s*\](.*)")
@@ -19,10 +19,8 @@ def hooks_paths(workspace: str, path: str) -> list[str]:
     Raises:
         OSError: it cannot be read.
     """
-    with holding(workspace, path) as (folder, name):
-        fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
-        with open(fd, "rb") as file:
-            text = os.fsdecode(file.read(_MOST_BYTES))
+    with holding(workspace, path) as (folder, name), open(name, "rb", opener=reading_in(folder)) as file:
+        text = os.fsdecode(file.read(_MOST_BYTES))
     if "hookspath" not in text.lower():
         return []
     said = list(_of_core(text))

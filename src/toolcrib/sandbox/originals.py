@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from ._beneath import LOOK, holding, is_below
+from ._beneath import LOOK, holding, is_below, reading_in
 
 MOST_ENTRIES = 400
 """Of one place. Of a larger one it is only noticed that it changed."""
@@ -224,9 +224,8 @@ def _content(workspace: str, path: str, seen: os.stat_result, room: int) -> byte
     with holding(workspace, path) as (folder, name):
         if stat.S_ISLNK(seen.st_mode):
             return os.fsencode(os.readlink(name, dir_fd=folder))
-        fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
-        with open(fd, "rb") as file:
-            now = os.fstat(fd)
+        with open(name, "rb", opener=reading_in(folder)) as file:
+            now = os.fstat(file.fileno())
             if (now.st_dev, now.st_ino) != (seen.st_dev, seen.st_ino):
                 raise OSError(f"{path} was replaced")
             return file.read(room + 1)

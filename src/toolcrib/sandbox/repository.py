@@ -8,7 +8,7 @@ import re
 import stat
 from collections.abc import Iterator
 
-from ._beneath import FOLDER, holding
+from ._beneath import FOLDER, holding, reading_in
 
 _FILES = frozenset(
     ("HEAD", "config", "description", "index", "packed-refs", "shallow", "ORIG_HEAD", "FETCH_HEAD", "COMMIT_EDITMSG")
@@ -136,8 +136,7 @@ def _kinds(top: int, path: str, most: int) -> dict[str, int]:
 
 
 def _content(top: int, name: str) -> str:
-    fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=top)
-    with open(fd, "rb") as file:
+    with open(name, "rb", opener=reading_in(top)) as file:
         data = file.read(_MOST_BYTES + 1)
     if len(data) > _MOST_BYTES:
         raise OSError(f"{name} is longer than {_MOST_BYTES} bytes")

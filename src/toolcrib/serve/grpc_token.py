@@ -12,6 +12,7 @@ from ..store.home import Home
 
 FOLDER, TOKEN_FILE = "grpc", "token"
 SHORTEST, LONGEST = 20, 1024
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 Metadata = Sequence[tuple[str, str | bytes]]
 
 
@@ -52,13 +53,13 @@ def read_token(path: str) -> str:
         ConfigError: there is none, or others can read or change it.
     """
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        file = open(path, "rb", opener=lambda path, _: os.open(path, _READ))  # noqa: SIM115  # just below
     except OSError as exc:
         link = "is a link; name the file itself" if exc.errno == errno.ELOOP else exc.strerror
         made = f"; to make one: (umask 077; head -c 32 /dev/urandom | base64 > {path})"
         raise ConfigError(f"the token cannot be read: {link}{made}", path=path) from None
-    with open(fd, "rb") as file:
-        seen = os.fstat(fd)
+    with file:
+        seen = os.fstat(file.fileno())
         if not stat.S_ISREG(seen.st_mode):
             raise ConfigError("a token stands in a file, and this is none", path=path)
         if seen.st_uid != os.geteuid():

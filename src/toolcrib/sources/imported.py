@@ -19,6 +19,7 @@ from ..core.errors import ToolcribError
 MODULE_BYTES = 4 * 1024 * 1024
 _SETTLED_NS = 1_000_000_000
 _MESSAGE = 600
+_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 class Text(NamedTuple):
@@ -40,9 +41,8 @@ class Imported(NamedTuple):
 def read(path: str) -> Text:
     """Raises: `ToolcribError`, for anything but a regular file that can be read. Nothing else is waited for."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-        with open(fd, "rb") as file:
-            seen = os.fstat(fd)
+        with open(path, "rb", opener=lambda path, _: os.open(path, _READ)) as file:
+            seen = os.fstat(file.fileno())
             if not stat.S_ISREG(seen.st_mode):
                 raise ToolcribError("it is not a regular file", code="PATH_NOT_REGULAR")
             if seen.st_size > MODULE_BYTES:

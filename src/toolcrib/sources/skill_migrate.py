@@ -15,6 +15,7 @@ from .skill_file import MOST_BYTES, read_front
 TOOLS_FILE = "tools.yaml"
 _KEY = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]*)[ \t]*:(?=[ \t\r\n]|$)")
 _MOVED = ("tools", "version")
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class Migration(NamedTuple):
@@ -171,8 +172,7 @@ def _add(found: Migration, at: int) -> None:
     """The new file, unless it is there as it should be."""
     if os.path.lexists(f"{found.folder}/{TOOLS_FILE}"):
         try:
-            fd = os.open(TOOLS_FILE, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=at)
-            with open(fd, "rb") as file:
+            with open(TOOLS_FILE, "rb", opener=lambda name, _: os.open(name, _READ, dir_fd=at)) as file:
                 same = file.read(MOST_BYTES + 1) == found.sidecar
         except OSError:
             same = False

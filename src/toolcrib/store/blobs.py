@@ -33,6 +33,7 @@ _DRAFT_SECONDS = 3600.0
 _CHUNK = 1 << 20
 _HEX = re.compile(r"[0-9a-f]{64}")
 _RACY_NS = 50_000_000
+_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 """A file that changed this very moment may change again without a new time stamp: such a state is not remembered."""
 _SHORT = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE, errno.EIO)
 
@@ -296,9 +297,8 @@ def remove(path: str) -> bool:
 
 def _opened(path: str) -> BufferedReader:
     """A regular file, for reading; a pipe or a device is not waited for."""
-    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-    file = open(fd, "rb")  # noqa: SIM115  # the caller closes it
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
+    file = open(path, "rb", opener=lambda path, _: os.open(path, _READ))  # noqa: SIM115  # the caller closes it
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
         raise OSError(errno.EINVAL, "it is not a regular file")
     return file

@@ -230,11 +230,11 @@ class Survey:
                 at = inner
             if path in self.others:
                 return None
-            fd = os.open(name, _READ, dir_fd=at)
+            file = open(name, "rb", opener=lambda name, _: os.open(name, _READ, dir_fd=at))  # noqa: SIM115  # just below
         finally:
             os.close(at)
-        with open(fd, "rb") as file:
-            about = os.fstat(fd)
+        with file:
+            about = os.fstat(file.fileno())
             foreign = about.st_nlink > 1 and about.st_uid not in (self._owner, os.geteuid() or self._owner)
             return None if foreign or not stat.S_ISREG(about.st_mode) else file.read(most)
 
