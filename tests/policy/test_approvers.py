@@ -388,6 +388,13 @@ def test_a_call_that_nobody_answers_is_refused_with_what_to_type(place: Place) -
     assert [call.id for call in place.calls.waiting()] == [caught.value.details["approval_id"]]
 
 
+def test_a_question_without_what_there_is_to_show_waits_for_nobody(place: Place) -> None:
+    with pytest.raises(Refused) as caught:
+        asyncio.run(Pending(place.calls, wait_seconds=0).approve(question()))
+    assert caught.value.code == "APPROVAL_REQUIRED"
+    assert list(place.calls.waiting()) == []
+
+
 def test_after_a_yes_it_is_called_again_and_runs_once(place: Place) -> None:
     id = waits(place, question())
     place.calls.answer(id, allowed=True, by="terminal")

@@ -360,6 +360,14 @@ def test_added_rules_unsettle_the_whole_project(trust: Trust, workspace: Path, r
     assert trust.unsettled(str(workspace)) == (rules,)
 
 
+def test_rules_that_can_be_executed_are_rules(trust: Trust, project: Path) -> None:
+    """A disk that knows no such right shows every file like that."""
+    (project / CONFIG).chmod(0o755)
+    trust.add(str(project), project_files(str(project)))
+    assert trust.unsettled(str(project)) == ()
+    assert trust.trusted_bytes(str(project), CONFIG) == b"approval: {default: ask}\n"
+
+
 def test_rules_that_are_a_link_never_settle(trust: Trust, project: Path) -> None:
     """What is parsed is what was hashed, and a link can be turned between the two."""
     os.rename(project / CONFIG, project / "shared.yaml")
