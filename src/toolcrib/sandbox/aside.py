@@ -68,6 +68,8 @@ def is_there(workspace: str, path: str) -> bool:
     try:
         with holding(workspace, path) as (here, name):
             os.stat(name, dir_fd=here, follow_symlinks=False)
+    except PermissionError:  # it cannot be seen in a locked directory, and it was there
+        return True
     except OSError:
         return False
     return True
