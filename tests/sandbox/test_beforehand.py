@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from toolcrib.sandbox import beforehand
+from toolcrib.sandbox import beforehand, originals
 from toolcrib.sandbox.beforehand import before, identity
 from toolcrib.sandbox.finding import TakesLong
 
@@ -66,3 +66,17 @@ def test_what_something_is_shows_where_a_link_leads(workspace: Path) -> None:
     assert identity(str(workspace), "link")[3] == "file"
     assert identity(str(workspace), "file")[3] == ""
     assert identity(str(workspace), "missing") == beforehand.GONE
+
+
+def test_what_was_read_for_another_tier_is_known_by_the_same_signs(workspace: Path, monkeypatch) -> None:
+    monkeypatch.setattr(originals, "_UNSETTLED_NS", -(1 << 62))
+    write(workspace / "settings")
+    write(workspace / ".vimrc")
+    (workspace / ".envrc").symlink_to("settings")
+    (workspace / ".vscode").mkdir()
+    first = before(str(workspace))
+    for held in (False, True):
+        again = before(str(workspace), held=held)
+        assert {path: was.identity for path, was in again.places.items()} == {
+            path: identity(str(workspace), path) for path in first.places
+        }

@@ -68,6 +68,12 @@ def test_other_silence_is_no_refusal() -> None:
     assert hints("fetch", CAGE, failed("", code=1)) == []
 
 
+@pytest.mark.parametrize("name", [".envrc", "_darcs/prefs"])
+def test_a_protected_place_by_a_name_that_could_be_any_word(name: str) -> None:
+    """With a dot, or with more than one name."""
+    assert commands(f"touch: {name}: Read-only file system") == [f"toolcrib grant fetch files rw /srv/work/{name}"]
+
+
 def test_one_that_has_the_network_is_told_nothing_about_it() -> None:
     assert commands("Could not resolve host: example.com", CAGE._replace(network=True)) == []
 
