@@ -284,6 +284,16 @@ def test_hooks_of_a_module_are_where_its_own_directory_is(workspace: Path) -> No
     assert ("sub/hooks/of/it", POINTED) in kinds(workspace)
 
 
+def test_hooks_of_a_bare_repository_are_where_its_own_directory_is(workspace: Path) -> None:
+    make(workspace, "bare.git/HEAD", "bare.git/objects/", "bare.git/refs/")
+    (workspace / "bare.git/config").write_text("[core]\n\thooksPath = XX-hooks\n")
+    (workspace / "HEAD").touch()
+    (workspace / "objects").mkdir()
+    (workspace / "refs").mkdir()
+    (workspace / "config").write_text("[core]\n\thooksPath = XX-other\n")
+    assert {("bare.git/XX-hooks", POINTED), ("XX-other", POINTED)} <= set(kinds(workspace))
+
+
 def test_what_is_no_directory_has_nothing(workspace: Path, tmp_path: Path) -> None:
     make(workspace, "file", ".envrc")
     (tmp_path / "link").symlink_to(workspace)

@@ -398,3 +398,16 @@ def test_what_somebody_made_meanwhile_or_has_no_place_is_not_made(root: Path) ->
     os.rename(root / "sub", root / "elsewhere")
     assert originals.make_good(str(root), entries) == {}
     assert not (root / "sub").exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives links away")
+@pytest.mark.parametrize("owner", [0, 54321])
+def test_a_link_is_its_owners_again(root: Path, aside, owner: int) -> None:
+    os.lchown(root / ".vscode" / "link", owner, owner)
+    was = kept(str(root), ".vscode", {})
+    assert was is not None
+    (root / ".vscode" / "link").unlink()
+    done = put_back(str(root), ".vscode", was, aside(root))
+    seen = os.lstat(root / ".vscode" / "link")
+    assert done is not None and done.whole
+    assert (seen.st_uid, seen.st_gid, os.readlink(root / ".vscode" / "link")) == (owner, owner, "tasks.json")

@@ -12,7 +12,7 @@ import pytest
 from toolcrib.sandbox import repository
 from toolcrib.sandbox.aftermath import put_aside
 from toolcrib.sandbox.beforehand import before
-from toolcrib.sandbox.repository import is_plain
+from toolcrib.sandbox.repository import are_plain_steps, is_plain
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="there is no tier that needs it but on Linux")
 CONFIG = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n"
@@ -260,3 +260,54 @@ def test_one_that_another_program_made_evil_later_is_put_aside_after_that(
     (made / "config").write_text(CONFIG + "[core]\n\tfsmonitor = touch x\n")
     assert [each.path for each in put_aside(second, lambda: str(tmp_path))] == [".git"]
     assert not made.exists()
+
+
+# In the middle of a rebase
+
+STEPS = {
+    "git-rebase-todo": "pick 0123 first\n# exec is not among them\n\nlabel onto\nfixup -C 4567\nbreak\n",
+    "done": "reword 89ab second\n",
+    "strategy": "ort\n",
+    "author-script": "GIT_AUTHOR_NAME='x'\n",
+}
+
+
+def in_the_middle(workspace: Path, name: str = "", text: str = "") -> bool:
+    top = workspace / ".git" / "rebase-merge"
+    top.mkdir(parents=True)
+    for each, content in (STEPS | ({name: text} if name else {})).items():
+        (top / each).write_text(content)
+    return are_plain_steps(str(workspace), ".git/rebase-merge")
+
+
+def test_steps_that_run_nothing_are_plain(workspace: Path) -> None:
+    assert in_the_middle(workspace)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("git-rebase-todo", "pick 0123 first\nexec touch evil\n"),
+        ("git-rebase-todo", "x touch evil\n"),
+        ("git-rebase-todo.backup", " exec touch evil\n"),
+        ("done", "exec touch evil\n"),
+        ("todo", "pickaxe\n"),
+        ("strategy", "evil\n"),
+    ],
+)
+def test_steps_that_run_something_are_not(workspace: Path, name: str, text: str) -> None:
+    assert not in_the_middle(workspace, name, text)
+
+
+def test_steps_that_cannot_be_read_are_not(workspace: Path) -> None:
+    assert in_the_middle(workspace)
+    (workspace / ".git" / "rebase-merge" / "done").write_bytes(b"\xff")
+    assert not are_plain_steps(str(workspace), ".git/rebase-merge")
+
+
+@pytest.mark.parametrize("what", ["link", "directory", "pipe"])
+def test_steps_among_which_something_else_lies_are_not(workspace: Path, what: str) -> None:
+    assert in_the_middle(workspace)
+    place = workspace / ".git" / "rebase-merge" / "message"
+    {"link": lambda: place.symlink_to("done"), "directory": place.mkdir, "pipe": lambda: os.mkfifo(place)}[what]()
+    assert not are_plain_steps(str(workspace), ".git/rebase-merge")
