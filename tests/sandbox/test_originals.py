@@ -411,3 +411,13 @@ def test_a_link_is_its_owners_again(root: Path, aside, owner: int) -> None:
     seen = os.lstat(root / ".vscode" / "link")
     assert done is not None and done.whole
     assert (seen.st_uid, seen.st_gid, os.readlink(root / ".vscode" / "link")) == (owner, owner, "tasks.json")
+
+
+def test_a_file_whose_rights_alone_changed_stays_the_one_that_it_is(root: Path) -> None:
+    was = kept(str(root), ".vscode", {})
+    assert was is not None
+    file = root / ".vscode" / "tasks.json"
+    before = file.stat().st_ino
+    file.chmod(0o777)
+    assert put_back(str(root), ".vscode", was, never) == PutBack(whole=True, moved_to="")
+    assert (file.stat().st_ino, stat.S_IMODE(file.stat().st_mode)) == (before, 0o640)

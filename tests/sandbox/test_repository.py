@@ -12,7 +12,7 @@ import pytest
 from toolcrib.sandbox import repository
 from toolcrib.sandbox.aftermath import put_aside
 from toolcrib.sandbox.beforehand import before
-from toolcrib.sandbox.repository import are_plain_steps, is_plain
+from toolcrib.sandbox.repository import adds_nothing, are_plain_steps, is_plain
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="there is no tier that needs it but on Linux")
 CONFIG = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n"
@@ -262,6 +262,28 @@ def test_one_that_another_program_made_evil_later_is_put_aside_after_that(
     assert not made.exists()
 
 
+# What is said anew in settings
+
+
+@pytest.mark.parametrize(
+    ("now", "nothing"),
+    [
+        ("[core]\n\tfsmonitor = mine\n", True),
+        ('[core]\n\tbare = false\n\tfsmonitor = mine\n[remote "up"]\n\turl = git@example.org:x/y.git\n', True),
+        ("", True),
+        ("[core]\n\tfsmonitor = evil\n", False),
+        ("[core]\n\tfsmonitor = mine\n\tsshCommand = evil\n", False),
+        ("[alias]\n\tfsmonitor = mine\n", False),
+        ("[core]\n\tfsmonitor = mine\n [alias]\n\tst = !evil\n", False),
+    ],
+)
+def test_settings_that_say_what_they_said_and_what_is_harmless_add_nothing(
+    workspace: Path, now: str, nothing: bool
+) -> None:
+    (workspace / "config").write_text(now)
+    assert adds_nothing(str(workspace), "config", b"[core]\n\tfsmonitor = mine\n") is nothing
+
+
 # In the middle of a rebase
 
 STEPS = {
@@ -282,6 +304,8 @@ def in_the_middle(workspace: Path, name: str = "", text: str = "") -> bool:
 
 def test_steps_that_run_nothing_are_plain(workspace: Path) -> None:
     assert in_the_middle(workspace)
+    (workspace / ".git" / "rebase-merge" / "strategy").unlink()
+    assert are_plain_steps(str(workspace), ".git/rebase-merge")
 
 
 @pytest.mark.parametrize(
