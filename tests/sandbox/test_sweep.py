@@ -206,3 +206,16 @@ def test_one_that_shows_no_environment_is_not_waited_for(monkeypatch) -> None:
         assert signal_marked(f"tcbare{os.getpid()}-1", signal.SIGTERM, first=zombie.pid - 1, seconds=0.1) == 0
     finally:
         zombie.wait()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_the_dead_are_not_waited_for_and_the_living_not_for_ever() -> None:
+    dead, alive = (subprocess.Popen(["/bin/sleep", "600"]) for _ in range(2))
+    try:
+        dead.kill()  # nobody asks what became of it
+        assert sweep.have_died([dead.pid, 1 << 30])
+        assert not sweep.have_died([dead.pid, alive.pid])
+    finally:
+        alive.kill()
+        for each in (dead, alive):
+            each.wait()

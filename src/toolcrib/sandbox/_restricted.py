@@ -7,7 +7,8 @@ import signal
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
@@ -18,7 +19,6 @@ T = TypeVar("T")
 Key = tuple[object, ...]
 _MOST = 32
 _IDLE_SECONDS = 60.0
-_ROUNDS = 20
 
 
 class _Job:
@@ -136,16 +136,21 @@ class Starters:
             for key in [key for key in self._kept if chosen(key)]:
                 self._let_go(self._kept.pop(key)[0])
 
-    def over(self, pid: int, *, alone: bool) -> None:
-        """A program is over. Unless it is known to have been `alone`, end what it left."""
+    def over(self, pid: int, *, alone: bool, born: Callable[[], Sequence[int]] = tuple) -> list[int] | None:
+        """A program is over. Unless it is known to have been `alone`, kill what it left.
+
+        Returns which of that may still be dying, among those that were `born` since; None where nobody can tell.
+        """
         with self._turn:
             thread = self._running.pop(pid, None)
             if thread is None:
-                return
-            if not alone and thread not in self._running.values():
-                thread.do(_end_all)
+                return [] if alone else None
+            left: list[int] | None = []
+            if not alone:
+                left = None if thread in self._running.values() else _ended_all(thread, born)
             if all(thread is not kept for kept, _ in self._kept.values()):
                 self._let_go(thread)
+            return left
 
     def _let_go(self, thread: Restricted) -> None:
         if thread not in self._running.values():
@@ -167,32 +172,38 @@ class Starters:
         self._running: dict[int, Restricted] = {}
 
 
-def _end_all() -> None:
-    """Kill every process that was started with the rights of this thread, and wait until none is left.
+def _ended_all(thread: Restricted, born: Callable[[], Sequence[int]]) -> list[int] | None:
+    if not thread.do(_end_all):
+        return None
+    pids = born()
+    return thread.do(lambda: [pid for pid in pids if _reaches(pid)])
+
+
+def _end_all() -> bool:
+    """Kill every process that was started with the rights of this thread. Whether it did.
 
     The kernel lets a thread whose signals are scoped reach those alone. That it does is looked at before: without it
-    this would end every process of the user. A process that is being killed cannot fork, so none escapes.
+    this would end every process of the user. Once is enough: none is born while the kernel goes through them, and one
+    that is being killed cannot fork.
     """
     if not _scoped():
-        return
-    for round_ in range(_ROUNDS):
-        try:
-            os.kill(-1, signal.SIGKILL)
-        except OSError:  # there is none
-            return
-        if round_:
-            time.sleep(0.001)
+        return False
+    with suppress(OSError):  # there is none
+        os.kill(-1, signal.SIGKILL)
+    return True
 
 
 def _scoped() -> bool:
     """Whether processes outside are out of reach; asked of whoever started this one, or of the first of all."""
     if not _landlock.keeps_signals():
         return False
-    for pid in {os.getppid(), 1} - {0, os.getpid()}:
-        try:
-            os.kill(pid, 0)
-        except OSError:
-            continue
+    return not any(map(_reaches, {os.getppid(), 1} - {0, os.getpid()}))
+
+
+def _reaches(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except OSError:
         return False
     return True
 

@@ -23,7 +23,7 @@ from .installations import homes
 from .poller import Poller
 from .scratch import remove_tree
 from .spawn import Start, start
-from .sweep import TRUSTED_RANGE_SECONDS, newest_pid
+from .sweep import TRUSTED_RANGE_SECONDS, candidates, have_died, newest_pid
 
 _SYSTEM_SECONDS = 1.0
 """How long it may take until what was replaced is the new one to programs: a settings file of the system, or a
@@ -71,8 +71,10 @@ class Ruled(Child):
 
     def collect(self) -> int:
         code = super().collect()
-        alone = newest_pid() == self.pid and time.monotonic() - self._began < TRUSTED_RANGE_SECONDS
-        _starters.over(self.pid, alone=alone)
+        seconds = time.monotonic() - self._began
+        alone = newest_pid() == self.pid and seconds < TRUSTED_RANGE_SECONDS
+        left = _starters.over(self.pid, alone=alone, born=partial(candidates, self.pid, seconds))
+        self.whole = self.whole and left is not None and have_died(left)
         return code
 
 

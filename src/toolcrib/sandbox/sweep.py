@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Sequence
 from functools import cache
 
 LINUX = sys.platform == "linux"
@@ -67,7 +68,7 @@ def signal_marked(mark: str, number: int, *, first: int = 0, seconds: float = fl
         return 0
     needle = mark.encode()
     reached = 0
-    looked_at = _candidates(first, seconds)
+    looked_at = candidates(first, seconds)
     for _ in range(_LOOKS):
         unclear = []
         for pid in looked_at:
@@ -89,12 +90,32 @@ def signal_marked(mark: str, number: int, *, first: int = 0, seconds: float = fl
     return reached
 
 
-def _candidates(first: int, seconds: float) -> list[int]:
+def have_died(pids: Sequence[int]) -> bool:
+    """Wait until these, which were killed, are gone or dead; not for ever."""
+    for _ in range(_ROUNDS):
+        pids = [pid for pid in pids if _lives(pid)]
+        if not pids:
+            return True
+        time.sleep(0.001)
+    return False
+
+
+def candidates(first: int, seconds: float) -> list[int]:
+    """All that may have been born since the program `first` was started, so many seconds ago."""
     newest = newest_pid()
     if first and seconds < TRUSTED_RANGE_SECONDS and first <= newest < first + _LONG_RANGE:
         return list(range(first + 1, newest + 1))
     own = os.getpid()
     return [int(name) for name in os.listdir("/proc") if name.isdigit() and int(name) != own]
+
+
+def _lives(pid: int) -> bool:
+    """One that is dead, and that nobody has asked for yet, does nothing any more."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:
+            return file.read().rsplit(b") ", 1)[-1][:1] not in (b"Z", b"X")
+    except OSError:
+        return False
 
 
 def _environ(pid: int) -> bytes | None:

@@ -1,6 +1,7 @@
 """What a program could leave behind or use up: each in a run of its own, with small numbers, and seen from outside."""
 
 import asyncio
+import contextlib
 import fcntl
 import os
 import signal
@@ -16,7 +17,7 @@ from tests.sandbox.escapes.yard import Yard
 
 from toolcrib.core.limits import Limits
 from toolcrib.core.process import Command, Completed
-from toolcrib.sandbox import _landlock, bubblewrap, landlock
+from toolcrib.sandbox import _landlock, _restricted, bubblewrap, landlock
 from toolcrib.sandbox.cage import Bounds, Cage
 from toolcrib.sandbox.confined import Confined
 from toolcrib.sandbox.shield import MOST
@@ -166,6 +167,49 @@ def test_a_heap_of_processes_is_gone_with_its_call(run, carriers, tier: str) -> 
     mark = done.stdout.text().split()[1]
     assert os.path.getsize(f"{yard.workspace}/children") > 100
     assert carriers(mark) == []
+
+
+@pytest.mark.parametrize("told", [None, []])
+def test_what_nobody_can_tell_of_is_ended_by_its_mark(run, carriers, monkeypatch: pytest.MonkeyPatch, told) -> None:
+    """As where another program has the same rights. If it is told that nothing is left, that is believed."""
+    monkeypatch.setattr(_restricted, "_ended_all", lambda thread, born: told)
+    fork = FORK.replace("os.write(log", "os.setsid(); os.write(log")
+    done, yard = run("landlock", fork + "print(os.environ['TOOLCRIB_CALL_ID'], flush=True)")
+    assert os.path.getsize(f"{yard.workspace}/children") > 100
+    left = carriers(done.stdout.text().split()[1])
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+    assert (left == []) == (told is None)
+
+
+HIDE = """
+import os, signal
+for _ in range(100):
+    if os.fork() == 0:
+        os.setsid()
+        os.execve("/bin/sleep", ["sleep", "600.25"], {})
+print("done", flush=True)
+"""
+
+
+def test_also_what_hides_is_dead_when_the_call_is_over(run) -> None:
+    """It has no mark any more. What still is in the middle of a write could change something after the last look."""
+    if not _landlock.keeps_signals():
+        pytest.skip("the Landlock of this kernel does not keep signals inside, so nothing could be ended by it")
+    for _ in range(3):
+        done, _ = run("landlock", HIDE)
+        assert done.stdout.text() == "done\n"
+        assert running("sleep\x00600.25") == []
+
+
+def running(words: str) -> list[str]:
+    """The processes that have these words, and are not dead."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            if words.encode() in Path("/proc", pid, "cmdline").read_bytes():
+                found.append(pid)
+    return found
 
 
 ALLOCATE = "got = bytearray(192 << 20); got[:: 4096] = bytes(len(got[:: 4096])); open('got', 'w').close()"
