@@ -11,13 +11,6 @@ from toolcrib.sandbox.aside import Together, is_there, kept, moved, moved_togeth
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Path:
-    path = tmp_path / "work"
-    path.mkdir()
-    return path
-
-
-@pytest.fixture
 def into(tmp_path: Path) -> Path:
     path = tmp_path / "aside"
     path.mkdir()
